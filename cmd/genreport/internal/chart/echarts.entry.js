@@ -1,0 +1,165 @@
+/*!
+ * Contains Apache ECharts, Copyright 2017-2026 The Apache Software Foundation (https://www.apache.org/), and zrender.
+ * ECharts is licensed under the Apache License, Version 2.0 (https://www.apache.org/licenses/LICENSE-2.0);
+ * zrender under the BSD 3-Clause License (https://github.com/ecomfe/zrender/blob/master/LICENSE).
+ */
+// The part of ECharts that genreport's charts use, bundled by `npm run bundle` and run inside genreport, which has no DOM.
+// Functions can't travel in an option's JSON: an option names one of those below, so that no text of a report ever becomes code.
+import { init, use } from 'echarts/core';
+import { BarChart, CustomChart, LineChart } from 'echarts/charts';
+import { GridComponent, LegendPlainComponent, TitleComponent } from 'echarts/components';
+import { SVGRenderer } from 'echarts/renderers';
+import LRU from 'zrender/lib/core/LRU.js';
+import { platformApi } from 'zrender/lib/core/platform.js';
+
+use([BarChart, CustomChart, LineChart, GridComponent, LegendPlainComponent, TitleComponent, SVGRenderer]);
+
+// Text can't be measured here and the reader's font is unknown. ECharts estimates Chinese well and takes Latin for Arial; some systems'
+// sans is a sixth wider (DejaVu, Verdana).
+const estimate = platformApi.measureText;
+platformApi.measureText = (text, font) => {
+  const latin = text.replace(/[^\x20-\u2e7f]/g, '');
+  return { width: estimate(text, font).width + 0.15 * estimate(latin, font).width };
+};
+
+// ECharts caches texts' widths in plain objects, where a text like __proto__ finds, and changes, what all objects share.
+const { get, put } = LRU.prototype;
+LRU.prototype.get = function (key) { return get.call(this, `$${key}`); };
+LRU.prototype.put = function (key, value) { return put.call(this, `$${key}`, value); };
+
+const overlap = (a, b) => a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
+
+// crosses tells whether the line from one point to another goes through a box (Liang and Barsky).
+function crosses([x1, y1], [x2, y2], box) {
+  let from = 0;
+  let to = 1;
+  for (const [p, q] of [
+    [x1 - x2, x1 - box.x], [x2 - x1, box.x + box.width - x1], [y1 - y2, y1 - box.y], [y2 - y1, box.y + box.height - y1],
+  ]) {
+    if (p === 0 && q < 0) return false;
+    if (p < 0) from = Math.max(from, q / p);
+    if (p > 0) to = Math.min(to, q / p);
+  }
+  return from <= to;
+}
+
+// obstacles are what labels on lines had better not cover: symbols and whiskers, and the lines between them.
+function obstacles(option, api) {
+  const boxes = [];
+  const lines = [];
+  option.series.forEach((s) => {
+    if (s.type === 'line') {
+      let last = null;
+      s.data.forEach((item, i) => {
+        const at = item.value === '-' ? null : api.coord([i, item.value]);
+        if (at) {
+          const r = (s.symbolSize || 0) / 2;
+          boxes.push({ x: at[0] - r, y: at[1] - r, width: 2 * r, height: 2 * r });
+          if (last) lines.push([last, at]);
+        }
+        last = at;
+      });
+    } else {
+      (s.data || []).forEach(([i, low, high]) => {
+        if (low === null) return;
+        const [x, y] = api.coord([i, high]);
+        boxes.push({ x: x - s.marks.cap, y, width: 2 * s.marks.cap, height: api.coord([i, low])[1] - y });
+      });
+    }
+  });
+  return { boxes, lines };
+}
+
+// marks draws what belongs to a data point beside its bar or symbol: the whisker from smallest to largest sample, and its label.
+// A point is [category, low, high, value]. shared lasts for the drawing of one figure.
+function marks(series, labels, option, shared) {
+  const m = series.marks;
+  return (params, api) => {
+    const [i, low, high, value] = series.data[params.dataIndex];
+    const name = labels[params.dataIndex];
+    const missing = value === null;
+    const [centre, zero] = api.coord([i, 0]);
+    let x = centre;
+    if (m.bars) {
+      // The same arithmetic as ECharts' own bars.
+      const width = Math.min(m.maxWidth, (api.size([1, 0])[0] * (1 - m.categoryGap)) / (m.bars + (m.bars - 1) * m.gap));
+      x += width * ((1 + m.gap) * (m.slot - (m.bars - 1) / 2));
+    }
+    const children = [];
+    let top = missing ? zero : api.coord([i, value])[1];
+    let bottom = top;
+    if (low !== null) {
+      const y1 = api.coord([i, high])[1];
+      const y2 = api.coord([i, low])[1];
+      top = Math.min(top, y1);
+      bottom = Math.max(bottom, y2);
+      const c = m.cap;
+      const pathData = `M${x} ${y1}L${x} ${y2}M${x - c} ${y1}L${x + c} ${y1}M${x - c} ${y2}L${x + c} ${y2}`;
+      const line = (stroke, lineWidth) => ({ type: 'path', shape: { pathData }, style: { fill: 'none', stroke, lineWidth } });
+      if (m.rim) children.push(line(m.background, 3));
+      children.push(line(m.color, 1.25));
+    }
+    if (name) {
+      const width = platformApi.measureText(name, `${m.fontSize}px sans-serif`).width;
+      const length = m.rotate ? width : m.fontSize;
+      const breadth = m.rotate ? m.fontSize : width;
+      const place = (below) => {
+        const y = below ? bottom + m.distance : top - m.distance;
+        return { y, below, box: { x: x - breadth / 2, y: below ? y : y - length, width: breadth, height: length } };
+      };
+      const down = !missing && value < 0;
+      let spot = place(down);
+      // A bar has a place of its own; on lines take the better side, or leave the label out.
+      if (!m.bars) {
+        const { boxes, lines } = shared.obstacles || (shared.obstacles = obstacles(option, api));
+        const free = [spot, place(!down)].filter(({ box }) => !boxes.some((b) => overlap(b, box)));
+        spot = free.find(({ box }) => !lines.some(([a, b]) => crosses(a, b, box))) || free[0];
+        if (spot) boxes.push(spot.box);
+      }
+      if (spot) {
+        children.push({
+          type: 'text',
+          x,
+          y: spot.y,
+          z2: 200, // above the lines
+          rotation: m.rotate ? Math.PI / 2 : 0,
+          style: {
+            text: name,
+            fontSize: m.fontSize,
+            fill: missing ? m.mutedColor : m.textColor,
+            stroke: m.background,
+            lineWidth: m.bars ? 0 : 3,
+            align: m.rotate ? (spot.below ? 'right' : 'left') : 'center',
+            verticalAlign: m.rotate ? 'middle' : (spot.below ? 'top' : 'bottom'),
+          },
+        });
+      }
+    }
+    return { type: 'group', children };
+  };
+}
+
+globalThis.genreport = {
+  measure: (text, size) => platformApi.measureText(text, `${size}px sans-serif`).width,
+  draw(json, width, height) {
+    const option = JSON.parse(json);
+    const shared = {};
+    option.series.forEach((s) => {
+      if (s.renderItem !== 'marks') return;
+      const items = s.data || [];
+      s.data = items.map((item) => item.value);
+      s.renderItem = marks(s, items.map((item) => item.name), option, shared);
+    });
+    // For the same reason as above names aren't used as names: series are called by number, and the legend shows what they are.
+    const { names } = option;
+    delete option.names;
+    option.legend.formatter = (number) => names[number];
+    const chart = init(null, null, { renderer: 'svg', ssr: true, width, height });
+    try {
+      chart.setOption(option);
+      return chart.getZr().painter.renderToString({ useViewBox: true, cssEmphasis: false, cssAnimation: false });
+    } finally {
+      chart.dispose();
+    }
+  },
+};
