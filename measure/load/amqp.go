@@ -1,0 +1,172 @@
+package load
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+)
+
+// library is amqp091-go's module path, as build information names it.
+const library = "github.com/rabbitmq/amqp091-go"
+
+// libraryChannelMax is what amqp091-go asks for when the caller leaves
+// channel_max at 0 (its defaultChannelMax).
+const libraryChannelMax = 2047
+
+const dialTimeout = 30 * time.Second
+
+// dial opens a connection as the job wants it. TLS is done here, below the
+// library, so that what both sides say stays visible. Heartbeats are off where
+// the server also turns them off: none may fall into a timed window.
+func dial(job Job) (*amqp.Connection, Tune, error) {
+	uri, secure, err := plainURI(job.URI)
+	if err != nil {
+		return nil, Tune{}, err
+	}
+	var tuned *tuneConn
+	conn, err := amqp.DialConfig(uri, amqp.Config{
+		ChannelMax: uint16(job.ChannelMax),
+		Dial: func(network, addr string) (net.Conn, error) {
+			c, err := dialNet(network, addr, job.CA, secure)
+			if err != nil {
+				return nil, err
+			}
+			if job.Batched {
+				c = newBatchConn(c)
+			}
+			tuned = newTuneConn(c)
+			return tuned, nil
+		},
+	})
+	if err != nil {
+		return nil, Tune{}, fmt.Errorf("connecting to the broker: %w", err)
+	}
+	t := Tune{Own: job.ChannelMax}
+	if t.Own == 0 {
+		t.Own = libraryChannelMax
+	}
+	t.Offered, t.Agreed = tuned.tune()
+	return conn, t, nil
+}
+
+// plainURI turns amqps into amqp, with the port that amqps means.
+func plainURI(text string) (uri string, secure bool, err error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return "", false, errors.New("the broker's URI can't be parsed") // url.Error quotes it
+	}
+	switch u.Scheme {
+	case "amqp":
+		return text, false, nil
+	case "amqps":
+		if u.Port() == "" {
+			u.Host = net.JoinHostPort(u.Hostname(), "5671")
+		}
+		u.Scheme = "amqp"
+		return u.String(), true, nil
+	}
+	return "", false, fmt.Errorf("the broker's URI begins with %q, want amqp or amqps", u.Scheme)
+}
+
+func dialNet(network, addr, ca string, secure bool) (net.Conn, error) {
+	c, err := (&net.Dialer{Timeout: dialTimeout}).Dial(network, addr)
+	if err != nil {
+		return nil, err
+	}
+	if secure {
+		config, err := tlsConfig(ca)
+		if err != nil {
+			c.Close()
+			return nil, err
+		}
+		config.ServerName, _, _ = net.SplitHostPort(addr)
+		c = tls.Client(c, config)
+	}
+	return c, c.SetDeadline(time.Now().Add(dialTimeout)) // amqp091-go clears it once open
+}
+
+// tlsConfig verifies the server, against ca (PEM) or the system's roots.
+func tlsConfig(ca string) (*tls.Config, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if ca != "" {
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM([]byte(ca)) {
+			return nil, errors.New("the CA certificate is not PEM")
+		}
+	}
+	return config, nil
+}
+
+// libraryVersion is amqp091-go's version in this program.
+func libraryVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, m := range info.Deps {
+			if m.Path == library {
+				return m.Version
+			}
+		}
+	}
+	return "unknown"
+}
+
+func describe(t Tune) *Ready {
+	return &Ready{Library: "amqp091-go", Version: libraryVersion(), Runtime: runtime.Version(), Tune: t}
+}
+
+// DeclareEmpty makes sure that the queue (durable, classic) is there and new.
+func DeclareEmpty(ctx context.Context, uri, ca, queue string) error {
+	return withChannel(ctx, uri, ca, func(ch *amqp.Channel) error {
+		if _, err := ch.QueueDelete(queue, false, false, false); err != nil {
+			return fmt.Errorf("deleting queue %s: %w", queue, err)
+		}
+		if _, err := ch.QueueDeclare(queue, true, false, false, false, amqp.Table{"x-queue-type": "classic"}); err != nil {
+			return fmt.Errorf("declaring queue %s: %w", queue, err)
+		}
+		return nil
+	})
+}
+
+// Delete removes the queue with its messages.
+func Delete(ctx context.Context, uri, ca, queue string) error {
+	return withChannel(ctx, uri, ca, func(ch *amqp.Channel) error {
+		_, err := ch.QueueDelete(queue, false, false, false)
+		return err
+	})
+}
+
+// Depth is the number of messages that are ready in the queue.
+func Depth(ctx context.Context, uri, ca, queue string) (n int, err error) {
+	err = withChannel(ctx, uri, ca, func(ch *amqp.Channel) error {
+		q, err := ch.QueueDeclarePassive(queue, true, false, false, false, nil)
+		n = q.Messages
+		return err
+	})
+	return n, err
+}
+
+func withChannel(ctx context.Context, uri, ca string, use func(*amqp.Channel) error) error {
+	conn, _, err := dial(Job{URI: uri, CA: ca})
+	if err != nil {
+		return redact(err, uri)
+	}
+	defer conn.Close()
+	stop := context.AfterFunc(ctx, func() { conn.CloseDeadline(time.Now().Add(time.Second)) })
+	defer stop()
+	ch, err := conn.Channel()
+	if err != nil {
+		return fmt.Errorf("opening a channel: %w", err)
+	}
+	if err := use(ch); err != nil {
+		return errors.Join(ctx.Err(), redact(err, uri))
+	}
+	return nil
+}

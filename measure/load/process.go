@@ -1,0 +1,219 @@
+package load
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"sync"
+	"time"
+)
+
+// PikaScript is the pika client, to be given to python3 -c.
+//
+//go:embed pika.py
+var PikaScript string
+
+// stopGrace is how long a client may take to close its connection: thousands
+// of channels take seconds.
+const stopGrace = 60 * time.Second
+
+// maxMessages is how many lines other than progress a client may say: ready,
+// result and error, and one to spare. The reader never waits for a listener.
+const maxMessages = 4
+
+// Client is a running client process.
+type Client struct {
+	Ready Ready
+
+	job      Job
+	cmd      *exec.Cmd
+	in       io.WriteCloser
+	messages chan Message
+	stderr   *tail
+	ended    chan struct{}
+	waitErr  error
+	stopOnce sync.Once
+	stopErr  error
+}
+
+// Start runs cmd as a client process, gives it the job and waits until it is
+// connected. Progress, if not nil, is told how much is done. Whatever happens,
+// the process has ended when ctx is done and Stop has returned.
+func Start(ctx context.Context, cmd *exec.Cmd, job Job, progress func(done int)) (*Client, error) {
+	if err := job.Validate(); err != nil {
+		return nil, fmt.Errorf("load job: %w", err)
+	}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{job: job, cmd: cmd, in: in, messages: make(chan Message, maxMessages), stderr: &tail{}, ended: make(chan struct{})}
+	cmd.Stderr = c.stderr
+	cmd.WaitDelay = 5 * time.Second
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("starting the load client: %w", err)
+	}
+	go c.read(out, progress)
+	line, err := json.Marshal(job)
+	if err == nil {
+		_, err = in.Write(append(line, '\n'))
+	}
+	if err != nil {
+		c.Stop()
+		return nil, fmt.Errorf("giving the load client its job: %w", c.explain(err))
+	}
+	m, err := c.next(ctx)
+	if err == nil && (m.Type != TypeReady || m.Ready == nil) {
+		err = fmt.Errorf("the load client said %q, want %q", m.Type, TypeReady)
+	}
+	if err != nil {
+		c.kill()
+		return nil, err
+	}
+	c.Ready = *m.Ready
+	return c, nil
+}
+
+// Go tells the client to begin.
+func (c *Client) Go() error {
+	_, err := io.WriteString(c.in, "start\n")
+	return err
+}
+
+// Wait returns what the work gave. The client keeps what it opened until Stop.
+func (c *Client) Wait(ctx context.Context) (Outcome, error) {
+	m, err := c.next(ctx)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if m.Type != TypeResult || m.Result == nil {
+		return Outcome{}, fmt.Errorf("the load client said %q, want %q", m.Type, TypeResult)
+	}
+	r := *m.Result
+	r.Error = redactText(r.Error, c.job.URI)
+	return r, nil
+}
+
+// Run is Go and Wait.
+func (c *Client) Run(ctx context.Context) (Outcome, error) {
+	if err := c.Go(); err != nil {
+		return Outcome{}, c.explain(err)
+	}
+	return c.Wait(ctx)
+}
+
+// Stop asks the client to close its connection and waits for its end; one that
+// takes too long is killed. It may be called twice.
+func (c *Client) Stop() error {
+	c.stopOnce.Do(func() {
+		_, _ = io.WriteString(c.in, "stop\n") // it may have ended already
+		select {
+		case <-c.ended:
+		case <-time.After(stopGrace):
+			c.kill()
+			c.stopErr = fmt.Errorf("the load client did not close its connection within %v", stopGrace)
+		}
+		c.in.Close()
+	})
+	return c.stopErr
+}
+
+func (c *Client) kill() {
+	c.stopOnce.Do(func() { c.in.Close() })
+	_ = c.cmd.Process.Kill()
+	<-c.ended
+}
+
+// next is the client's next word other than progress.
+func (c *Client) next(ctx context.Context) (Message, error) {
+	limit := time.NewTimer(time.Duration(c.job.Limit*float64(time.Second)) + 10*time.Second)
+	defer limit.Stop()
+	select {
+	case m, ok := <-c.messages:
+		if !ok {
+			<-c.ended
+			return m, c.explain(errors.New("the load client ended early"))
+		}
+		if m.Type == TypeError {
+			return m, errors.New("the load client: " + redactText(m.Error, c.job.URI))
+		}
+		return m, nil
+	case <-ctx.Done():
+		c.kill()
+		return Message{}, ctx.Err()
+	case <-limit.C:
+		c.kill()
+		return Message{}, fmt.Errorf("the load client did not answer within its limit of %v s", c.job.Limit)
+	}
+}
+
+// explain adds what the process left on standard error.
+func (c *Client) explain(err error) error {
+	text := redactText(c.stderr.String(), c.job.URI)
+	switch {
+	case text != "" && c.waitErr != nil:
+		return fmt.Errorf("%w (%v): %s", err, c.waitErr, text)
+	case text != "":
+		return fmt.Errorf("%w: %s", err, text)
+	case c.waitErr != nil:
+		return fmt.Errorf("%w (%v)", err, c.waitErr)
+	}
+	return err
+}
+
+func (c *Client) read(out io.Reader, progress func(int)) {
+	s := bufio.NewScanner(out)
+	s.Buffer(nil, 16<<20)
+	for s.Scan() {
+		var m Message
+		d := json.NewDecoder(bytes.NewReader(s.Bytes()))
+		if err := d.Decode(&m); err != nil {
+			m = Message{Type: TypeError, Error: fmt.Sprintf("it wrote a line that is not JSON: %.200q", s.Text())}
+		}
+		if m.Type == TypeProgress {
+			if progress != nil {
+				progress(m.Done)
+			}
+			continue
+		}
+		select {
+		case c.messages <- m:
+		default: // more than the conversation has; whoever waits has its answer
+		}
+	}
+	close(c.messages)
+	c.waitErr = c.cmd.Wait()
+	close(c.ended)
+}
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	mu  sync.Mutex
+	buf []byte
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.buf = append(t.buf, p...)
+	if over := len(t.buf) - 4096; over > 0 {
+		t.buf = t.buf[over:]
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(bytes.TrimSpace(t.buf))
+}

@@ -1,0 +1,36 @@
+package load
+
+import (
+	"errors"
+	"net/url"
+	"strings"
+)
+
+// redact takes what a URI keeps secret out of an error's text: libraries like
+// to quote what they could not dial.
+func redact(err error, uri string) error {
+	if err == nil {
+		return nil
+	}
+	text := redactText(err.Error(), uri)
+	if text == err.Error() {
+		return err
+	}
+	return errors.New(text)
+}
+
+func redactText(text, uri string) string {
+	text = strings.ReplaceAll(text, uri, "(the broker's URI)")
+	u, err := url.Parse(uri)
+	if err != nil || u.User == nil {
+		return text
+	}
+	password, ok := u.User.Password()
+	if !ok || password == "" || password == "guest" { // "guest" is public, and a word in other messages
+		return text
+	}
+	for _, secret := range []string{password, url.QueryEscape(password), url.PathEscape(password)} {
+		text = strings.ReplaceAll(text, secret, "***")
+	}
+	return text
+}

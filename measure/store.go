@@ -1,0 +1,198 @@
+package measure
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Recorded is a run with the results that were read beside it.
+type Recorded struct {
+	Run     Run
+	Results map[string]Result // by experiment
+}
+
+// Load reads every run in fsys, oldest first. methods gives the current method
+// version of each experiment; a result of another version, or of an unknown
+// experiment, is refused, since its numbers mean something else.
+func Load(fsys fs.FS, methods map[string]int) ([]Recorded, error) {
+	entries, err := fs.ReadDir(fsys, ".")
+	if err != nil {
+		return nil, fmt.Errorf("reading results: %w", err)
+	}
+	var runs []Recorded
+	var errs []error
+	for _, e := range entries {
+		if !e.IsDir() || !ValidRunID(e.Name()) {
+			continue
+		}
+		r, err := LoadRun(fsys, e.Name(), methods)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		runs = append(runs, r)
+	}
+	slices.SortFunc(runs, func(a, b Recorded) int { return strings.Compare(a.Run.ID, b.Run.ID) })
+	return runs, errors.Join(errs...)
+}
+
+// LoadRun reads one run.
+func LoadRun(fsys fs.FS, id string, methods map[string]int) (Recorded, error) {
+	rec := Recorded{Results: map[string]Result{}}
+	name := path.Join(id, "run.json")
+	if err := readFile(fsys, name, &rec.Run); err != nil {
+		return rec, err
+	}
+	if err := rec.Run.Validate(); err != nil {
+		return rec, fmt.Errorf("%s:1: %w", name, err)
+	}
+	if rec.Run.ID != id {
+		return rec, fmt.Errorf("%s:1: the run's id is %q, but it is in directory %q", name, rec.Run.ID, id)
+	}
+	files, err := fs.Glob(fsys, path.Join(id, "*.json"))
+	if err != nil {
+		return rec, err
+	}
+	var errs []error
+	for _, name := range files {
+		if path.Base(name) == "run.json" {
+			continue
+		}
+		r, err := loadResult(fsys, name, rec.Run, methods)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		rec.Results[r.Experiment] = r
+	}
+	return rec, errors.Join(errs...)
+}
+
+func loadResult(fsys fs.FS, name string, run Run, methods map[string]int) (Result, error) {
+	var r Result
+	if err := readFile(fsys, name, &r); err != nil {
+		return r, err
+	}
+	if err := r.Validate(); err != nil {
+		return r, fmt.Errorf("%s:1: %w", name, err)
+	}
+	if want := strings.TrimSuffix(path.Base(name), ".json"); r.Experiment != want {
+		return r, fmt.Errorf("%s:1: holds experiment %q; its name says %q", name, r.Experiment, want)
+	}
+	if r.Run != run.ID || r.Profile != run.Profile {
+		return r, fmt.Errorf("%s:1: belongs to run %s (%s), not to %s (%s)", name, r.Run, r.Profile, run.ID, run.Profile)
+	}
+	switch current, known := methods[r.Experiment]; {
+	case !known:
+		return r, fmt.Errorf("%s:1: unknown experiment %q; this genreport does not have it", name, r.Experiment)
+	case r.Method < current:
+		return r, fmt.Errorf("%s:1: measured by method %d of %s, and this genreport uses %d: measure again", name, r.Method, r.Experiment, current)
+	case r.Method > current:
+		return r, fmt.Errorf("%s:1: measured by method %d of %s, newer than this genreport's %d: update genreport", name, r.Method, r.Experiment, current)
+	}
+	return r, nil
+}
+
+func readFile(fsys fs.FS, name string, v any) error {
+	data, err := fs.ReadFile(fsys, name)
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", name, err)
+	}
+	// The version is looked at first: another format has other keys, and
+	// "unknown key" would be the wrong message.
+	var head struct {
+		Format *int `json:"format"`
+	}
+	text := bytes.TrimPrefix(data, byteOrderMark)
+	if _, err := checkTokens(text); err == nil && json.Unmarshal(text, &head) == nil {
+		switch {
+		case head.Format == nil:
+			return fmt.Errorf("%s:1: it does not say its format; is it a result file of genreport?", name)
+		case *head.Format < Format:
+			return fmt.Errorf("%s:1: format %d is older than this genreport reads (%d): measure again", name, *head.Format, Format)
+		case *head.Format > Format:
+			return fmt.Errorf("%s:1: format %d is newer than this genreport reads (%d): update genreport", name, *head.Format, Format)
+		}
+	}
+	return decodeStrict(name, data, v)
+}
+
+// Writer writes the files of one run.
+type Writer struct{ dir string }
+
+// Create makes the directory of run under results. It refuses one that is
+// there already, so that no run overwrites another.
+func Create(results string, run Run) (Writer, error) {
+	if err := os.MkdirAll(results, 0o777); err != nil {
+		return Writer{}, fmt.Errorf("making the results directory: %w", err)
+	}
+	dir := filepath.Join(results, run.ID)
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			return Writer{}, fmt.Errorf("run %s is already in %s: give another --run, or wait a second", run.ID, results)
+		}
+		return Writer{}, fmt.Errorf("making the run's directory: %w", err)
+	}
+	w := Writer{dir: dir}
+	return w, w.WriteRun(run)
+}
+
+// Dir is where the run's files are.
+func (w Writer) Dir() string { return w.dir }
+
+// WriteRun validates and writes run.json.
+func (w Writer) WriteRun(r Run) error {
+	if err := r.Validate(); err != nil {
+		return fmt.Errorf("run %s: %w", r.ID, err)
+	}
+	return writeJSON(filepath.Join(w.dir, "run.json"), r)
+}
+
+// WriteResult validates and writes an experiment's file.
+func (w Writer) WriteResult(r Result) error {
+	if err := r.Validate(); err != nil {
+		return fmt.Errorf("result of %s: %w", r.Experiment, err)
+	}
+	return writeJSON(filepath.Join(w.dir, r.Experiment+".json"), r)
+}
+
+// writeJSON replaces the file in one step: whoever looks, at any moment, finds
+// the old content or the new, whole.
+func writeJSON(file string, v any) (err error) {
+	data, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		return fmt.Errorf("encoding %s: %w", filepath.Base(file), err)
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(file), ".tmp-*")
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", filepath.Base(file), err)
+	}
+	defer func() {
+		if err != nil {
+			tmp.Close()
+			os.Remove(tmp.Name())
+			err = fmt.Errorf("writing %s: %w", filepath.Base(file), err)
+		}
+	}()
+	if _, err = tmp.Write(append(data, '\n')); err != nil {
+		return err
+	}
+	if err = tmp.Chmod(0o644); err != nil {
+		return err
+	}
+	if err = tmp.Sync(); err != nil {
+		return err
+	}
+	if err = tmp.Close(); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), file)
+}
