@@ -1,0 +1,143 @@
+package experiments
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"genreport/measure"
+	"genreport/measure/broker"
+	"genreport/measure/load"
+)
+
+// channelCost asks what an open channel costs the broker: Erlang processes and
+// memory, as differences to the same connection without channels.
+func channelCost() Experiment {
+	memory := func(text string) measure.Metric {
+		return measure.Metric{Unit: measure.Bytes, Better: measure.Lower, Description: text}
+	}
+	processes := func(text string) measure.Metric {
+		return measure.Metric{Unit: measure.Count, Better: measure.Lower, Description: text}
+	}
+	return Experiment{
+		Name:   "channel-cost",
+		Title:  "What does an open channel cost the broker?",
+		Method: 1,
+		Metrics: map[string]measure.Metric{
+			"processes":    processes("Erlang processes more than with the connection alone"),
+			"processes_gc": processes("the same, read after all processes are garbage-collected"),
+			"memory":       memory("erlang:memory(total) more than with the connection alone"),
+			"memory_gc":    memory("the same, both read after all processes are garbage-collected"),
+			"open_time":    {Unit: measure.Seconds, Better: measure.Lower, Description: "time to open the channels, one after another"},
+		},
+		Repeats: func(p Profile) int { return p.pick(1, 6, 10) },
+		Params: func(Profile) map[string]string {
+			return map[string]string{"settle_s": strconv.FormatFloat(settle.Seconds(), 'g', -1, 64)}
+		},
+		Cases: func(Profile) []Case { return channelCostCases(100, 1000, 2000) },
+		// The first channel of a node's life loads code and makes tables.
+		Warmup:  func(Profile) []Case { return channelCostCases(100)[:1] },
+		Measure: measureChannelCost,
+		Brokers: current(),
+	}
+}
+
+// settle is how long the node is left alone before it is read, as in the post.
+const settle = 2 * time.Second
+
+func channelCostCases(counts ...int) []Case {
+	var cases []Case
+	for _, client := range clients() {
+		for _, n := range counts {
+			cases = append(cases, Case{
+				Labels:   measure.Labels{"client": client, "channels": strconv.Itoa(n)},
+				Estimate: 10 * time.Second,
+			})
+		}
+	}
+	return cases
+}
+
+// measureChannelCost opens the channels twice. The first time everything is
+// read as the post did it. The second time all processes are collected before
+// each reading; doing that on the first connection would take the garbage that
+// was there before the channels out of their figure.
+func measureChannelCost(ctx context.Context, env Env, c Case) (Sample, error) {
+	n, err := number(c.Labels, "channels")
+	if err != nil {
+		return Sample{}, err
+	}
+	s := Sample{Values: map[string]measure.Value{}}
+	for _, pass := range []struct {
+		suffix string
+		read   func(context.Context, *broker.Broker) (reading, error)
+	}{{"", readNode}, {"_gc", readCollected}} {
+		before, after, r, ready, err := openBetween(ctx, env, c, n, pass.read)
+		if err != nil {
+			if errors.Is(err, broker.ErrNotAvailable) {
+				s.Values["processes"+pass.suffix] = measure.Missing(err.Error())
+				s.Values["memory"+pass.suffix] = measure.Missing(err.Error())
+				continue
+			}
+			return Sample{}, err
+		}
+		s.Values["processes"+pass.suffix] = measure.Int(after.processes - before.processes)
+		s.Values["memory"+pass.suffix] = measure.Int(after.memory - before.memory)
+		s.Values["open_time"] = measure.Float(r.Elapsed)
+		s.Clients = []measure.Client{describe(c, ready)}
+	}
+	return s, nil
+}
+
+func openBetween(ctx context.Context, env Env, c Case, n int, read func(context.Context, *broker.Broker) (reading, error)) (before, after reading, r load.Outcome, ready load.Ready, err error) {
+	client, err := connect(ctx, env, c, load.Job{Role: load.OpenChannels, Channels: n, Limit: 120})
+	if err != nil {
+		return
+	}
+	defer client.Stop()
+	ready = client.Ready
+	if before, err = read(ctx, env.Broker); err != nil {
+		return
+	}
+	if r, err = client.Run(ctx); err != nil {
+		return
+	}
+	if r.Opened != n {
+		err = fmt.Errorf("opened %d channels, want %d: %s", r.Opened, n, r.Error)
+		return
+	}
+	if err = sleep(ctx, settle); err != nil {
+		return
+	}
+	if after, err = read(ctx, env.Broker); err != nil {
+		return
+	}
+	err = client.Stop()
+	return
+}
+
+// reading is a node's Erlang processes and memory (bytes).
+type reading struct{ processes, memory int64 }
+
+const readExpr = `io_lib:format("~b ~b", [erlang:system_info(process_count), erlang:memory(total)])`
+
+func readNode(ctx context.Context, b *broker.Broker) (reading, error) {
+	return parseReading(b.Eval(ctx, "io:put_chars("+readExpr+")."))
+}
+
+func readCollected(ctx context.Context, b *broker.Broker) (reading, error) {
+	return parseReading(b.Eval(ctx, "[garbage_collect(P) || P <- processes()], io:put_chars("+readExpr+")."))
+}
+
+func parseReading(out string, err error) (reading, error) {
+	if err != nil {
+		return reading{}, fmt.Errorf("reading the node's processes and memory: %w", err)
+	}
+	var r reading
+	if _, err := fmt.Sscanf(out, "%d %d", &r.processes, &r.memory); err != nil {
+		return reading{}, fmt.Errorf("the node answered %q, want processes and bytes", out)
+	}
+	return r, nil
+}

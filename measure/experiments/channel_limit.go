@@ -1,0 +1,130 @@
+package experiments
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"genreport/measure"
+	"genreport/measure/load"
+)
+
+// channelLimit asks how many channels a connection may have and who says so:
+// channels are opened until the first failure.
+func channelLimit() Experiment {
+	count := func(text string) measure.Metric {
+		return measure.Metric{Unit: measure.Count, Better: measure.Neither, Exact: true, Description: text}
+	}
+	return Experiment{
+		Name:   "channel-limit",
+		Title:  "How many channels may a connection have, and who limits it?",
+		Method: 1,
+		Metrics: map[string]measure.Metric{
+			"offered":    count("channel_max that the server offers in Connection.Tune; 0 means no limit"),
+			"own":        count("channel_max that the client asks for when the server sets no limit"),
+			"negotiated": count("channel_max that the client answers in Connection.TuneOk"),
+			"opened":     count("channels opened before the first failure"),
+			"listed":     count("channels of the connection in list_connections"),
+			"open_time":  {Unit: measure.Seconds, Better: measure.Lower, Description: "time to open them, one after another"},
+		},
+		// The counts are exact: repeating them shows only that they are.
+		Repeats: func(p Profile) int { return p.pick(1, 3, 3) },
+		Params: func(p Profile) map[string]string {
+			return map[string]string{"open_at_most": strconv.Itoa(openAtMost(p))}
+		},
+		Cases: func(p Profile) []Case {
+			var cases []Case
+			for _, client := range clients() {
+				base := measure.Labels{"client": client, "node": "default", "request": "default"}
+				cases = append(cases,
+					Case{Labels: base, Estimate: 4 * time.Second},
+					Case{Labels: with(base, "request", "100"), Estimate: 3 * time.Second})
+				for _, limit := range []string{"16", "0"} {
+					c := Case{Labels: with(base, "node", "channel_max="+limit), Settings: map[string]string{"channel_max": limit}, Estimate: 3 * time.Second}
+					if limit == "0" && client == clientPika && p != Quick {
+						c.Estimate = 3 * time.Minute
+					}
+					cases = append(cases, c)
+				}
+			}
+			return cases
+		},
+		Measure: measureChannelLimit,
+		Brokers: current(),
+	}
+}
+
+// openAtMost bounds the attempt: 65,535 is the largest channel number that
+// AMQP has, so one more than that can never be opened.
+func openAtMost(p Profile) int { return p.pick(4096, 65536, 65536) }
+
+func measureChannelLimit(ctx context.Context, env Env, c Case) (Sample, error) {
+	request := 0
+	if r := c.Labels["request"]; r != "default" {
+		var err error
+		if request, err = number(c.Labels, "request"); err != nil {
+			return Sample{}, err
+		}
+	}
+	most := openAtMost(env.Profile)
+	client, err := connect(ctx, env, c, load.Job{Role: load.OpenChannels, Channels: most, ChannelMax: request, Limit: 900})
+	if err != nil {
+		return Sample{}, err
+	}
+	defer client.Stop()
+	r, err := client.Run(ctx)
+	if err != nil {
+		return Sample{}, err
+	}
+	t := client.Ready.Tune
+	s := Sample{
+		Values: map[string]measure.Value{
+			"offered":    measure.Int(int64(t.Offered)),
+			"own":        measure.Int(int64(t.Own)),
+			"negotiated": measure.Int(int64(t.Agreed)),
+			"opened":     measure.Int(int64(r.Opened)),
+			"open_time":  measure.Float(r.Elapsed),
+		},
+		Texts:   map[string]string{"limited_by": limitedBy(t), "error": strings.TrimSpace(r.Error)},
+		Clients: []measure.Client{describe(c, client.Ready)},
+	}
+	if r.Error == "" {
+		s.Values["opened"] = measure.Missing(fmt.Sprintf("no failure up to %d channels, where the attempt ends", most))
+		delete(s.Texts, "error")
+	}
+	s.Values["listed"], s.Texts["list_connections"] = listedChannels(ctx, env)
+	if s.Texts["list_connections"] == "" {
+		delete(s.Texts, "list_connections")
+	}
+	return s, client.Stop()
+}
+
+// limitedBy says whose number was agreed on: server, client, both (the same
+// number) or nobody.
+func limitedBy(t load.Tune) string {
+	switch {
+	case t.Offered == 0 && t.Own == 0:
+		return "nobody"
+	case t.Offered == t.Own:
+		return "both"
+	case t.Own == 0 || t.Offered != 0 && t.Offered < t.Own:
+		return "server"
+	}
+	return "client"
+}
+
+// listedChannels is the largest number of channels that list_connections shows
+// for a connection, which is ours: nobody else has channels on a node of ours.
+func listedChannels(ctx context.Context, env Env) (measure.Value, string) {
+	list, err := env.Broker.Connections(ctx)
+	if err != nil {
+		return unavailable(err), ""
+	}
+	if len(list) != 1 {
+		return measure.Missing(fmt.Sprintf("list_connections shows %d connections, want just ours", len(list))), ""
+	}
+	c := list[0]
+	return measure.Int(int64(c.Channels)), fmt.Sprintf("channels\tchannel_max\n%d\t%d", c.Channels, c.ChannelMax)
+}

@@ -1,0 +1,188 @@
+package experiments
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"genreport/measure"
+	"genreport/measure/load"
+)
+
+// The queue of both throughput experiments: durable, classic, made anew for
+// each cell.
+const throughputQueue = "genreport.throughput"
+
+func throughputMetrics() map[string]measure.Metric {
+	return map[string]measure.Metric{
+		"rate":       {Unit: measure.PerSecond, Better: measure.Higher, Description: "messages published per second, by the slowest client's time"},
+		"elapsed":    {Unit: measure.Seconds, Better: measure.Lower, Description: "from the first publish to the answer of the last passive declare, of the slowest client"},
+		"broker_cpu": {Unit: measure.CPUSeconds, Better: measure.Lower, Description: "user and system time of the broker's processes"},
+		"client_cpu": {Unit: measure.CPUSeconds, Better: measure.Lower, Description: "user and system time of the clients, added up"},
+		"start_skew": {Unit: measure.Seconds, Better: measure.Lower, Description: "between the first and the last client's start"},
+	}
+}
+
+// channelThroughput asks whether publishing over more channels of one
+// connection is faster.
+func channelThroughput() Experiment {
+	return Experiment{
+		Name:    "channel-throughput",
+		Title:   "Do more channels on one connection publish faster?",
+		Method:  1,
+		Metrics: throughputMetrics(),
+		Repeats: throughputRepeats,
+		Params:  func(p Profile) map[string]string { return throughputParams(channelMessages(p)) },
+		Cases: func(p Profile) []Case {
+			return throughputCases("channels", []int{1, 4, 16, 64}, func(int) int { return channelMessages(p) })
+		},
+		Warmup: func(p Profile) []Case {
+			return throughputCases("channels", []int{1}, func(int) int { return channelMessages(p) })
+		},
+		Measure: func(ctx context.Context, env Env, c Case) (Sample, error) {
+			n, err := number(c.Labels, "channels")
+			if err != nil {
+				return Sample{}, err
+			}
+			return measureThroughput(ctx, env, c, 1, n, channelMessages(env.Profile))
+		},
+		Brokers: current(),
+	}
+}
+
+// connectionThroughput asks whether publishing over more connections, each of
+// a client process of its own, is faster.
+func connectionThroughput() Experiment {
+	return Experiment{
+		Name:    "connection-throughput",
+		Title:   "Do more connections publish faster?",
+		Method:  1,
+		Metrics: throughputMetrics(),
+		Repeats: throughputRepeats,
+		Params:  func(p Profile) map[string]string { return throughputParams(connectionMessages(p)) },
+		Cases: func(p Profile) []Case {
+			return throughputCases("connections", []int{1, 2, 4, 8}, func(n int) int { return n * connectionMessages(p) })
+		},
+		Warmup: func(p Profile) []Case {
+			return throughputCases("connections", []int{1}, func(n int) int { return connectionMessages(p) })
+		},
+		Measure: func(ctx context.Context, env Env, c Case) (Sample, error) {
+			n, err := number(c.Labels, "connections")
+			if err != nil {
+				return Sample{}, err
+			}
+			return measureThroughput(ctx, env, c, n, 1, connectionMessages(env.Profile))
+		},
+		Brokers: current(),
+	}
+}
+
+// channelMessages is how many messages the one connection publishes.
+func channelMessages(p Profile) int { return p.pick(10_000, 100_000, 100_000) }
+
+// connectionMessages is how many messages each connection publishes.
+func connectionMessages(p Profile) int { return p.pick(5_000, 50_000, 50_000) }
+
+func throughputRepeats(p Profile) int { return p.pick(3, 6, 10) }
+
+func throughputParams(messages int) map[string]string {
+	return map[string]string{
+		"messages_per_connection": strconv.Itoa(messages),
+		"size_bytes":              strconv.Itoa(messageSize),
+		"queue":                   "one durable classic queue, made anew for each cell",
+		"delivery_mode":           "transient",
+		"confirms":                "off",
+	}
+}
+
+// throughputCases has an estimate from the rates seen on two cores.
+func throughputCases(key string, counts []int, messages func(n int) int) []Case {
+	var cases []Case
+	for _, client := range clients() {
+		rate := 30_000
+		if client == clientPika {
+			rate = 15_000
+		}
+		for _, n := range counts {
+			cases = append(cases, Case{
+				Labels:   measure.Labels{"client": client, key: strconv.Itoa(n)},
+				Estimate: time.Second + time.Duration(messages(n))*time.Second/time.Duration(rate),
+			})
+		}
+	}
+	return cases
+}
+
+// measureThroughput lets processes publish side by side, each messages over
+// its own connection and channels, and counts what arrived.
+func measureThroughput(ctx context.Context, env Env, c Case, processes, channels, messages int) (s Sample, err error) {
+	uri := env.Broker.URI()
+	if err := load.DeclareEmpty(ctx, uri, env.CA, throughputQueue); err != nil {
+		return s, err
+	}
+	defer func() { err = errors.Join(err, load.Delete(context.WithoutCancel(ctx), uri, env.CA, throughputQueue)) }()
+
+	job := load.Job{Role: load.Publish, Channels: channels, Queue: throughputQueue, Messages: messages, Size: messageSize, Limit: 300}
+	var group []*load.Client
+	defer func() {
+		for _, client := range group {
+			err = errors.Join(err, client.Stop())
+		}
+	}()
+	for range processes {
+		client, err := connect(ctx, env, c, job)
+		if err != nil {
+			return s, err
+		}
+		group = append(group, client)
+	}
+
+	brokerCPU := cpuWindow(env.Broker)
+	for _, client := range group {
+		if err := client.Go(); err != nil {
+			return s, fmt.Errorf("starting a client: %w", err)
+		}
+	}
+	var outcomes []load.Outcome
+	for _, client := range group {
+		r, err := client.Wait(ctx)
+		if err != nil {
+			return s, err
+		}
+		outcomes = append(outcomes, r)
+	}
+	s.Values = throughputValues(outcomes)
+	s.Values["broker_cpu"] = brokerCPU()
+	s.Clients = []measure.Client{describe(c, group[0].Ready)}
+
+	want := processes * messages
+	depth, err := load.Depth(ctx, uri, env.CA, throughputQueue)
+	if err != nil {
+		return s, err
+	}
+	if depth != want {
+		return s, fmt.Errorf("integrity: %d messages were published and %d are in the queue", want, depth)
+	}
+	return s, nil
+}
+
+func throughputValues(outcomes []load.Outcome) map[string]measure.Value {
+	var sent int
+	var slowest, cpu float64
+	var began []int64
+	for _, r := range outcomes {
+		sent += r.Sent
+		slowest = max(slowest, r.Elapsed)
+		cpu += r.CPU
+		began = append(began, r.Began)
+	}
+	return map[string]measure.Value{
+		"rate":       measure.Float(float64(sent) / slowest),
+		"elapsed":    measure.Float(slowest),
+		"client_cpu": measure.Float(cpu),
+		"start_skew": measure.Float(float64(slices.Max(began)-slices.Min(began)) / 1e9),
+	}
+}

@@ -1,0 +1,242 @@
+// Package runner turns experiments and brokers into a plan of cells, and the
+// plan into result files.
+//
+// The plan is made before anything starts. Cells are interleaved: each round
+// measures every case on every broker once, and the direction alternates from
+// round to round, so that a machine that grows slower does not do so at the
+// expense of one case. Cases that need a node configuration of their own come
+// last, on nodes that are started for them alone.
+package runner
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"genreport/measure"
+	"genreport/measure/experiments"
+)
+
+// Selection is what the user asked for.
+type Selection struct {
+	Profile     experiments.Profile
+	Experiments []string         // globs over names; empty: all
+	Brokers     []string         // labels; empty: each experiment's own
+	Cases       []measure.Labels // a cell must match one of them; empty: all
+	Repeats     int              // 0: the profile's
+}
+
+// Plan is the cells of a run, in the order in which they are measured.
+type Plan struct {
+	Selection Selection
+	Brokers   []string // labels, in order of first use
+	Warmup    []cell
+	Cells     []cell
+}
+
+type cell struct {
+	experiment experiments.Experiment
+	c          experiments.Case
+	broker     string
+	repeat     int
+}
+
+// labels are the case's and the broker's.
+func (c cell) labels() measure.Labels {
+	l := maps.Clone(c.c.Labels)
+	l["broker"] = c.broker
+	return l
+}
+
+func (c cell) planned() measure.PlannedCell {
+	return measure.PlannedCell{Experiment: c.experiment.Name, Labels: c.labels(), Repeat: c.repeat}
+}
+
+// variant names the node configuration that a cell needs; "" is the default.
+func (c cell) variant() string { return measure.Labels(c.c.Settings).String() }
+
+// NewPlan chooses among all. It refuses a selection that measures nothing.
+func NewPlan(all []experiments.Experiment, s Selection) (Plan, error) {
+	p := Plan{Selection: s}
+	chosen, err := choose(all, s.Experiments)
+	if err != nil {
+		return p, err
+	}
+	for _, e := range chosen {
+		brokers := s.Brokers
+		if len(brokers) == 0 {
+			brokers = e.Brokers
+		}
+		var plain, variants []cell
+		for _, b := range brokers {
+			if !slices.Contains(p.Brokers, b) {
+				p.Brokers = append(p.Brokers, b)
+			}
+			for _, c := range e.Cases(s.Profile) {
+				at := cell{experiment: e, c: c, broker: b}
+				if !matchAny(at.labels(), s.Cases) {
+					continue
+				}
+				if len(c.Settings) == 0 {
+					plain = append(plain, at)
+				} else {
+					variants = append(variants, at)
+				}
+			}
+			if e.Warmup != nil {
+				for _, c := range e.Warmup(s.Profile) {
+					p.Warmup = append(p.Warmup, cell{experiment: e, c: c, broker: b, repeat: 1})
+				}
+			}
+		}
+		repeats := e.Repeats(s.Profile)
+		if s.Repeats > 0 {
+			repeats = s.Repeats
+		}
+		p.Cells = append(p.Cells, rounds(interleave(plain, brokers), repeats)...)
+		for _, group := range byVariant(variants) {
+			p.Cells = append(p.Cells, rounds(group, repeats)...)
+		}
+	}
+	p.Warmup = slices.DeleteFunc(p.Warmup, func(w cell) bool { // of what is not measured
+		return !slices.ContainsFunc(p.Cells, func(c cell) bool {
+			return c.experiment.Name == w.experiment.Name && c.broker == w.broker &&
+				c.c.Labels["client"] == w.c.Labels["client"]
+		})
+	})
+	if len(p.Cells) == 0 {
+		return p, fmt.Errorf("no cell matches the selection; `genreport experiments` lists cases")
+	}
+	return p, nil
+}
+
+func choose(all []experiments.Experiment, globs []string) ([]experiments.Experiment, error) {
+	if len(globs) == 0 {
+		return all, nil
+	}
+	var names []string
+	for _, e := range all {
+		names = append(names, e.Name)
+	}
+	var chosen []experiments.Experiment
+	for _, g := range globs {
+		found := false
+		for _, e := range all {
+			ok, err := path.Match(g, e.Name)
+			if err != nil {
+				return nil, fmt.Errorf("experiment pattern %q: %w", g, err)
+			}
+			if !ok {
+				continue
+			}
+			found = true
+			if !slices.ContainsFunc(chosen, func(c experiments.Experiment) bool { return c.Name == e.Name }) {
+				chosen = append(chosen, e)
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("no experiment matches %q; there are %s", g, strings.Join(names, ", "))
+		}
+	}
+	return chosen, nil
+}
+
+func matchAny(l measure.Labels, wanted []measure.Labels) bool {
+	return len(wanted) == 0 || slices.ContainsFunc(wanted, l.Match)
+}
+
+// interleave puts the same case of all brokers side by side.
+func interleave(cells []cell, brokers []string) []cell {
+	if len(brokers) < 2 {
+		return cells
+	}
+	out := slices.Clone(cells)
+	index := map[string]int{}
+	for _, c := range cells {
+		if key := c.c.Labels.String(); index[key] == 0 {
+			index[key] = len(index) + 1
+		}
+	}
+	slices.SortStableFunc(out, func(a, b cell) int {
+		return index[a.c.Labels.String()] - index[b.c.Labels.String()]
+	})
+	return out
+}
+
+// rounds repeats the cells, every other round backwards.
+func rounds(cells []cell, repeats int) []cell {
+	var out []cell
+	for r := range repeats {
+		round := slices.Clone(cells)
+		if r%2 == 1 {
+			slices.Reverse(round)
+		}
+		for _, c := range round {
+			c.repeat = r + 1
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// byVariant groups the cells of each broker and node configuration, in order
+// of first appearance, so that each such node is started once.
+func byVariant(cells []cell) [][]cell {
+	var groups [][]cell
+	for _, c := range cells {
+		i := slices.IndexFunc(groups, func(g []cell) bool { return g[0].broker == c.broker && g[0].variant() == c.variant() })
+		if i < 0 {
+			groups = append(groups, nil)
+			i = len(groups) - 1
+		}
+		groups[i] = append(groups[i], c)
+	}
+	return groups
+}
+
+// nodeStart is about how long a node takes until it is ready.
+const nodeStart = 9 * time.Second
+
+// Estimate is a guess at how long the plan takes, from the cells' own guesses.
+func (p Plan) Estimate() time.Duration {
+	d := time.Duration(len(p.Brokers)) * nodeStart
+	last := ""
+	for _, c := range slices.Concat(p.Warmup, p.Cells) {
+		d += c.c.Estimate
+		if v := c.broker + c.variant(); c.variant() != "" && v != last {
+			d += nodeStart
+			last = v
+		}
+	}
+	return d
+}
+
+// Planned is the plan as run.json holds it.
+func (p Plan) Planned() (warmup, cells []measure.PlannedCell) {
+	warmup, cells = []measure.PlannedCell{}, []measure.PlannedCell{}
+	for _, c := range p.Warmup {
+		warmup = append(warmup, c.planned())
+	}
+	for _, c := range p.Cells {
+		cells = append(cells, c.planned())
+	}
+	return warmup, cells
+}
+
+// Whole reports whether the chosen experiments are measured in every case and
+// as often as the profile says.
+func (p Plan) Whole() bool { return len(p.Selection.Cases) == 0 && p.Selection.Repeats == 0 }
+
+// command measures just the given case again, on a fresh run.
+func (p Plan) command(c cell) string {
+	labels := c.labels()
+	spec := c.broker
+	if strings.HasPrefix(spec, "external") {
+		spec = "'amqp://USER:PASSWORD@HOST:PORT/?management=URL'"
+	}
+	delete(labels, "broker")
+	return fmt.Sprintf("genreport measure --broker %s --experiment %s --case %s --profile %s", spec, c.experiment.Name, labels, p.Selection.Profile)
+}
