@@ -1,0 +1,321 @@
+package broker
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Builds in progress have this prefix and are never looked into.
+const partialPrefix = "partial-"
+
+// packages is what a root file system holds besides Debian's minimum: the
+// broker, the Python client, and ps for whoever looks into it.
+const packages = "rabbitmq-server,python3-pika,procps"
+
+// build makes a root file system next to its final place, checks it, and
+// renames it. The caller holds the suite's lock.
+func (d Debian) build(ctx context.Context, cache, suite string) (Rootfs, error) {
+	if err := needTools("mmdebstrap", "apt-get", "apt-config", "bwrap", "tar"); err != nil {
+		return Rootfs{}, err
+	}
+	keyring, err := archiveKeyring()
+	if err != nil {
+		return Rootfs{}, err
+	}
+	mirror, err := d.mirror(ctx)
+	if err != nil {
+		return Rootfs{}, err
+	}
+	d.removePartial(cache, suite)
+	partial, err := os.MkdirTemp(cache, partialPrefix+suite+"-")
+	if err != nil {
+		return Rootfs{}, err
+	}
+	defer removeTree(partial)
+	if err := os.Chmod(partial, 0o755); err != nil {
+		return Rootfs{}, err
+	}
+	root := filepath.Join(partial, rootDir)
+	d.log("building a root file system of Debian " + suite + " (once; about a minute)")
+	if err := d.bootstrap(ctx, suite, root, mirror, keyring); err != nil {
+		return Rootfs{}, err
+	}
+	if err := finishRoot(root); err != nil {
+		return Rootfs{}, err
+	}
+	version, err := installedVersion(root, "rabbitmq-server")
+	if err != nil {
+		return Rootfs{}, err
+	}
+	m := manifest{Recipe: recipe, Suite: suite, Package: version, Built: time.Now().UTC().Truncate(time.Second)}
+	if err := writeManifest(partial, m); err != nil {
+		return Rootfs{}, err
+	}
+	final := filepath.Join(cache, suite+"-"+strings.ReplaceAll(version, ":", "%3a"))
+	if _, err := os.Lstat(final); err == nil {
+		// Not a finished build of this recipe, or ensure would have found it.
+		if err := os.Rename(final, partial+".old"); err != nil {
+			return Rootfs{}, err
+		}
+		defer removeTree(partial + ".old")
+	}
+	if err := os.Rename(partial, final); err != nil {
+		return Rootfs{}, err
+	}
+	return readBuild(final)
+}
+
+// bootstrap runs mmdebstrap. Signatures are always checked; the expiry date
+// of a Release file is not, since that of a testing suite on a mirror may
+// have passed.
+func (d Debian) bootstrap(ctx context.Context, suite, root, mirror, keyring string) error {
+	args := []string{
+		"--variant=minbase", "--include=" + packages, "--components=main",
+		"--keyring=" + keyring, `--aptopt=Acquire::Check-Valid-Until "false"`,
+	}
+	if os.Getuid() == 0 {
+		return d.mmdebstrap(ctx, suite, mirror, append(args, "--mode=root", "--format=directory", suite, root, mirror), nil)
+	}
+	// Without root a directory would belong to other user ids: take a tar and unpack it as this user.
+	if err := os.Mkdir(root, 0o755); err != nil {
+		return err
+	}
+	tar := exec.CommandContext(ctx, "tar", "--extract", "--file=-", "--directory="+root,
+		"--no-same-owner", "--exclude=./dev/*")
+	var tarErr bytes.Buffer
+	tar.Stderr = &tarErr
+	pipe, err := tar.StdinPipe()
+	if err != nil {
+		return err
+	}
+	wait, err := StartTied(tar)
+	if err != nil {
+		return fmt.Errorf("unpack: %w", err)
+	}
+	err = d.mmdebstrap(ctx, suite, mirror, append(args, "--mode=unshare", "--format=tar", suite, "-", mirror), pipe)
+	pipe.Close()
+	if tarFailed := wait(); err == nil && tarFailed != nil {
+		return fmt.Errorf("unpack: %w: %s", tarFailed, lastLines(tarErr.String(), 3))
+	}
+	return err
+}
+
+func (d Debian) mmdebstrap(ctx context.Context, suite, mirror string, args []string, out io.Writer) error {
+	cmd := exec.CommandContext(ctx, "mmdebstrap", args...)
+	cmd.Env = append(aptEnviron(os.Environ()), aptProxy(ctx)...)
+	cmd.Stdout = out
+	contain(cmd)
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		return err
+	}
+	wait, err := StartTied(cmd)
+	if err != nil {
+		return fmt.Errorf("start mmdebstrap: %w", err)
+	}
+	said := d.follow(stderr)
+	err = wait()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return mirrorError(suite, mirror, said, fmt.Errorf("mmdebstrap: %w", err))
+	}
+	return nil
+}
+
+// contain makes a build end completely, with its mounts, when it is cancelled
+// or this process is killed.
+func contain(cmd *exec.Cmd) {
+	cmd.WaitDelay = 10 * time.Second
+	if os.Getuid() == 0 {
+		// As root mmdebstrap mounts the machine's /dev, /proc and /sys into what it
+		// builds. In a mount namespace of its own nobody else sees those, and
+		// with the first process of a PID namespace all others die.
+		cmd.SysProcAttr = &syscall.SysProcAttr{
+			Unshareflags: syscall.CLONE_NEWNS, Cloneflags: syscall.CLONE_NEWPID,
+			Setpgid: true, Pdeathsig: syscall.SIGKILL,
+		}
+		return
+	}
+	// Else it makes namespaces itself; SIGTERM lets it end them.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+}
+
+// follow passes mmdebstrap's stages on to the log, and returns all it said.
+func (d Debian) follow(r io.Reader) string {
+	var said strings.Builder
+	scan := bufio.NewScanner(r)
+	scan.Buffer(nil, 1<<20)
+	for scan.Scan() {
+		line := scan.Text()
+		said.WriteString(line + "\n")
+		if stage, ok := strings.CutPrefix(line, "I: "); ok && strings.HasSuffix(stage, "...") && !strings.Contains(stage, "signal") && !strings.Contains(stage, "tempdir") {
+			d.log(strings.TrimSuffix(stage, "..."))
+		}
+	}
+	io.Copy(io.Discard, r) // a line too long must not block it
+	return said.String()
+}
+
+// finishRoot makes the mount points that a read-only root needs, and takes
+// out what describes this machine.
+func finishRoot(root string) error {
+	for _, dir := range append(emptyDirs(), "/proc", "/dev", "/sys") {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
+			return err
+		}
+	}
+	files := map[string]string{
+		"etc/hosts":       "127.0.0.1 localhost\n::1 localhost\n", // bookworm has none, and a node then hangs at boot
+		"etc/hostname":    "localhost\n",
+		"etc/resolv.conf": "",
+	}
+	for name, text := range files {
+		path := filepath.Join(root, name)
+		os.Remove(path) // a symbolic link would lead out of the root
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{"etc/apt/sources.list", "etc/apt/apt.conf.d/99mmdebstrap"} {
+		if err := os.Remove(filepath.Join(root, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	for _, name := range []string{"usr/lib/rabbitmq/bin/rabbitmq-server", "usr/lib/rabbitmq/bin/rabbitmqctl", "usr/bin/python3"} {
+		if _, err := os.Stat(filepath.Join(root, name)); err != nil {
+			return fmt.Errorf("what was built has no %s", name)
+		}
+	}
+	if found, _ := filepath.Glob(filepath.Join(root, "usr/lib/python3/dist-packages/pika")); len(found) == 0 {
+		return errors.New("what was built has no pika")
+	}
+	return nil
+}
+
+// installedVersion reads the version of an installed package from dpkg's database.
+func installedVersion(root, name string) (string, error) {
+	data, err := os.ReadFile(filepath.Join(root, "var/lib/dpkg/status"))
+	if err != nil {
+		return "", err
+	}
+	for _, paragraph := range strings.Split(string(data), "\n\n") {
+		fields := map[string]string{}
+		for _, line := range strings.Split(paragraph, "\n") {
+			if key, value, ok := strings.Cut(line, ": "); ok {
+				fields[key] = value
+			}
+		}
+		if fields["Package"] != name {
+			continue
+		}
+		if fields["Status"] != "install ok installed" || fields["Version"] == "" {
+			return "", fmt.Errorf("package %s is not completely installed", name)
+		}
+		return fields["Version"], nil
+	}
+	return "", fmt.Errorf("package %s is not installed", name)
+}
+
+// writeManifest writes what makes a build a finished one, after everything
+// else has reached the disk.
+func writeManifest(dir string, m manifest) error {
+	data, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return err
+	}
+	syscall.Sync()
+	f, err := os.Create(filepath.Join(dir, manifestFile))
+	if err != nil {
+		return err
+	}
+	if _, err := f.Write(append(data, '\n')); err != nil {
+		f.Close()
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
+}
+
+// removePartial removes what interrupted builds of a suite have left.
+func (d Debian) removePartial(cache, suite string) {
+	left, _ := filepath.Glob(filepath.Join(cache, partialPrefix+suite+"-*"))
+	for _, dir := range left {
+		if err := removeTree(dir); err != nil {
+			d.log("can't remove what an interrupted build left: " + err.Error())
+		}
+	}
+}
+
+// removeTree removes a directory unless something is mounted in it. Builds
+// keep their mounts to themselves (contain); should one ever be seen here, the
+// machine's /dev or /sys may be behind it, and must survive.
+func removeTree(dir string) error {
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return err
+	}
+	for _, line := range strings.Split(string(mounts), "\n") {
+		if f := strings.Fields(line); len(f) > 4 && strings.HasPrefix(f[4], dir+"/") {
+			return fmt.Errorf("remove %s: something is still mounted in it", dir)
+		}
+	}
+	return os.RemoveAll(dir)
+}
+
+// needTools returns an error that names the missing ones of the programs and how to get them.
+func needTools(names ...string) error {
+	var missing []string
+	for _, name := range names {
+		if _, err := exec.LookPath(name); err != nil {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return fmt.Errorf("not installed: %s; %s", strings.Join(missing, ", "), installHint)
+}
+
+const installHint = "install with `make setup` or `apt-get install mmdebstrap bubblewrap debian-archive-keyring` (as root, on Debian or Ubuntu)"
+
+// archiveKeyring finds the keys that Debian's archive is signed with.
+func archiveKeyring() (string, error) {
+	for _, name := range []string{"gpg", "pgp"} {
+		path := "/usr/share/keyrings/debian-archive-keyring." + name
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("the keys of Debian's archive (package debian-archive-keyring) are not installed; %s", installHint)
+}
+
+// lastLines returns the last n lines of a text, without blank ones.
+func lastLines(text string, n int) string {
+	var lines []string
+	for _, line := range strings.Split(text, "\n") {
+		if line = strings.TrimRight(line, " \r\t"); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) > n {
+		lines = lines[len(lines)-n:]
+	}
+	return strings.Join(lines, "\n")
+}

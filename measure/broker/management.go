@@ -1,0 +1,161 @@
+package broker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"syscall"
+	"time"
+)
+
+// management asks a broker's management API.
+type management struct {
+	base     string // URL without credentials
+	user     string
+	password string
+	client   *http.Client
+}
+
+type overview struct {
+	RabbitMQ string `json:"rabbitmq_version"`
+	Erlang   string `json:"erlang_version"`
+}
+
+// get reads one resource into out. Errors name the resource, neither host nor user.
+func (m *management) get(ctx context.Context, resource string, out any) error {
+	if err := m.fetch(ctx, resource, out); err != nil {
+		return fmt.Errorf("ask the management API for %s: %w", resource, err)
+	}
+	return nil
+}
+
+func (m *management) fetch(ctx context.Context, resource string, out any) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, m.base+resource, nil)
+	if err != nil {
+		return errors.New("the URL is not valid")
+	}
+	req.SetBasicAuth(m.user, m.password)
+	resp, err := m.client.Do(req)
+	if err != nil {
+		return plainError(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<20))
+	if err != nil {
+		return plainError(err)
+	}
+	switch resp.StatusCode {
+	case http.StatusOK:
+	case http.StatusUnauthorized:
+		return errors.New("it refuses the user name and password (HTTP 401)")
+	case http.StatusForbidden:
+		return errors.New("the user may not see it (HTTP 403); it needs the tag monitoring")
+	default:
+		return fmt.Errorf("it answers HTTP %d", resp.StatusCode)
+	}
+	if err := json.Unmarshal(body, out); err != nil {
+		return errors.New("its answer is not the expected JSON; is this the address of the management plugin?")
+	}
+	return nil
+}
+
+// A connection tells its figures every 5 s, and the API collects them every
+// 5 s: until both have happened a connection may be missing, or have too few channels.
+const (
+	managementLag     = 11 * time.Second
+	managementTimeout = 20 * time.Second
+)
+
+// connections reads the connections with their channels as they were when it
+// was called: it takes managementLag for that, and up to managementTimeout.
+func (m *management) connections(ctx context.Context) ([]Connection, error) {
+	begin := time.Now()
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-time.After(managementLag):
+	}
+	for {
+		var list []struct {
+			Name       string `json:"name"`
+			Channels   *int   `json:"channels"`
+			ChannelMax *int   `json:"channel_max"`
+		}
+		if err := m.get(ctx, "/api/connections", &list); err != nil {
+			return nil, err
+		}
+		all := make([]Connection, 0, len(list))
+		for _, c := range list {
+			if c.Channels != nil && c.ChannelMax != nil {
+				all = append(all, Connection{c.Name, *c.Channels, *c.ChannelMax})
+			}
+		}
+		if len(all) == len(list) {
+			return all, nil
+		}
+		if time.Since(begin) > managementTimeout {
+			return nil, fmt.Errorf("%w: the management API reported no channel counts in time (its statistics may be off)", ErrNotAvailable)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+}
+
+// plugins lists the enabled plugins of the first node, or nothing where the
+// user may not see nodes (it lacks the tag monitoring). A node that has just
+// started reports them late.
+func (m *management) plugins(ctx context.Context) []string {
+	for begin := time.Now(); ; {
+		var nodes []struct {
+			Plugins []string `json:"enabled_plugins"`
+		}
+		err := m.get(ctx, "/api/nodes", &nodes)
+		if err != nil || len(nodes) == 0 || time.Since(begin) > managementLag {
+			return nil
+		}
+		if len(nodes[0].Plugins) > 0 {
+			return nodes[0].Plugins
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+}
+
+// plainError says why a connection failed without the addresses and URLs that
+// the errors of net and net/http carry.
+func plainError(err error) error {
+	var dns *net.DNSError
+	var errno syscall.Errno
+	var netErr net.Error
+	var urlErr *url.Error
+	var opErr *net.OpError
+	switch {
+	case errors.Is(err, context.Canceled):
+		return context.Canceled
+	case errors.As(err, &dns):
+		if dns.IsNotFound {
+			return errors.New("its host name is not known")
+		}
+		return errors.New("its host name could not be resolved")
+	case errors.As(err, &errno):
+		return errno
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &netErr) && netErr.Timeout():
+		return errors.New("no answer in time")
+	case errors.As(err, &urlErr):
+		return plainError(urlErr.Err)
+	case errors.As(err, &opErr):
+		return opErr.Err
+	}
+	return err
+}

@@ -1,0 +1,467 @@
+package broker
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Config is the configuration of a node, on top of what genreport always sets:
+// its addresses, heartbeat = 0, and log level info.
+type Config struct {
+	Settings map[string]string // lines of rabbitmq.conf; they win over ours
+	Plugins  []string          // in addition to rabbitmq_management
+	TLS      *TLS              // adds an amqps listener
+}
+
+// TLS names the PEM files of a server certificate.
+type TLS struct {
+	CertFile, KeyFile, CAFile string
+}
+
+// Options says how a node is run.
+type Options struct {
+	Dir          string        // parent of the data directory; default one of this user below the temporary directory
+	ReadyTimeout time.Duration // default 90 s
+	KeepDir      bool          // leave the data directory when the node stops
+	Log          func(string)  // told what the user should know; may be nil
+}
+
+const (
+	defaultReadyTimeout = 90 * time.Second
+	stopTimeout         = 3 * time.Second // enough but for 3.10's statistics; what is written is removed anyway
+	guestDir            = "/mnt/node"     // the data directory as the node sees it
+)
+
+// node is a running node and its directory.
+type node struct {
+	rootfs Rootfs
+	dir    string
+	keep   bool
+	lock   *fileLock // says to later runs that dir is in use
+	ports  nodePorts
+	pid    int // of bwrap, the ancestor of all
+	env    map[string]string
+
+	done    chan struct{} // closed when all processes have ended
+	waitErr error         // valid once done is closed
+
+	stopOnce sync.Once
+	stopErr  error
+}
+
+type nodePorts struct {
+	amqp, amqps, management, distribution, epmd int
+	reserved                                    []port
+}
+
+// Start starts a node with a data directory, a name and ports of its own, on
+// the loopback interface alone, and returns once it answers on AMQP and
+// management. ctx and ReadyTimeout bound the start, not the node's life: that
+// ends with Stop, or with this process. The error says why it did not start,
+// with the end of its log.
+func Start(ctx context.Context, r Rootfs, c Config, o Options) (*Broker, error) {
+	label := "debian:" + r.Suite
+	fail := func(err error) (*Broker, error) {
+		return nil, fmt.Errorf("start a RabbitMQ node from %s (%s): %w", label, r.Package, err)
+	}
+	if err := needTools("bwrap"); err != nil {
+		return fail(err)
+	}
+	if err := c.check(); err != nil {
+		return fail(err)
+	}
+	if o.ReadyTimeout <= 0 {
+		o.ReadyTimeout = defaultReadyTimeout
+	}
+	state, err := stateDir()
+	if err != nil {
+		return fail(err)
+	}
+	portsDir := filepath.Join(state, "ports")
+	ports, err := reserveNodePorts(portsDir)
+	if err != nil {
+		return fail(err)
+	}
+	n, err := launch(ctx, r, c, o, state, ports)
+	if err != nil && isCollision(err) && ctx.Err() == nil {
+		// Someone took a port between our look and the node's. The old
+		// reservations are held until there are new ones, or we'd get the same.
+		again, portsErr := reserveNodePorts(portsDir)
+		releasePorts(ports.reserved)
+		if portsErr != nil {
+			return fail(portsErr)
+		}
+		ports = again
+		n, err = launch(ctx, r, c, o, state, ports)
+	}
+	if err != nil {
+		releasePorts(ports.reserved)
+		return fail(err)
+	}
+	return n.broker(label, c.TLS)
+}
+
+func reserveNodePorts(dir string) (nodePorts, error) {
+	got, err := reservePorts(dir, 5)
+	if err != nil {
+		return nodePorts{}, err
+	}
+	return nodePorts{
+		amqp: got[0].number, amqps: got[1].number, management: got[2].number,
+		distribution: got[3].number, epmd: got[4].number, reserved: got,
+	}, nil
+}
+
+var settingRule = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
+
+func (c Config) check() error {
+	for key, value := range c.Settings {
+		if !settingRule.MatchString(key) || strings.ContainsAny(value, "\n\r") {
+			return fmt.Errorf("setting %q: not a line of rabbitmq.conf", key)
+		}
+	}
+	for _, p := range c.Plugins {
+		if !settingRule.MatchString(p) {
+			return fmt.Errorf("plugin %q: not a name", p)
+		}
+	}
+	return nil
+}
+
+// A startError is a node that did not get ready, with its log.
+type startError struct {
+	why error
+	log string
+}
+
+func (e *startError) Error() string {
+	if e.log == "" {
+		return e.why.Error() + "; its log is empty"
+	}
+	text := e.why.Error()
+	// The cause is in the first errors, often far above the end.
+	if first := firstErrors(e.log, 5); first != "" {
+		text += "; the first errors of its log:\n" + first
+	}
+	return text + "; the end of its log:\n" + lastLines(e.log, 12)
+}
+
+func (e *startError) Unwrap() error { return e.why }
+
+var errorLine = regexp.MustCompile(`^\S+ \S+ \[(error|critical|alert|emergency)\] \S+ .*\S`)
+
+func firstErrors(log string, n int) string {
+	var lines []string
+	for _, line := range strings.Split(log, "\n") {
+		if len(lines) < n && errorLine.MatchString(line) {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func isCollision(err error) bool {
+	var e *startError
+	if !errors.As(err, &e) {
+		return false
+	}
+	for _, sign := range []string{"eaddrinuse", "dist_port_already_used", "ddress already in use"} {
+		if strings.Contains(e.log, sign) {
+			return true
+		}
+	}
+	return false
+}
+
+// launch starts the node's processes and waits until it is ready. If it is
+// not, nothing of it is left.
+func launch(ctx context.Context, r Rootfs, c Config, o Options, state string, ports nodePorts) (*node, error) {
+	dir, lock, err := makeNodeDir(ctx, state, o)
+	if err != nil {
+		return nil, err
+	}
+	n := &node{rootfs: r, dir: dir, keep: o.KeepDir, lock: lock, ports: ports, env: nodeEnv(ports), done: make(chan struct{})}
+	if err := n.writeFiles(c); err != nil {
+		n.removeDir()
+		return nil, err
+	}
+	if err := n.run(o.Log); err != nil {
+		n.removeDir()
+		return nil, err
+	}
+	if err := n.waitReady(ctx, o.ReadyTimeout); err != nil {
+		err = &startError{err, n.logTail(1000)}
+		n.kill()
+		n.removeDir()
+		return nil, err
+	}
+	return n, nil
+}
+
+// makeNodeDir makes and locks a data directory, and removes those that
+// killed runs have left.
+func makeNodeDir(ctx context.Context, state string, o Options) (string, *fileLock, error) {
+	parent := filepath.Join(state, "nodes")
+	if o.Dir != "" {
+		abs, err := filepath.Abs(o.Dir)
+		if err != nil {
+			return "", nil, fmt.Errorf("make the data directory: %w", err)
+		}
+		parent = abs
+	}
+	if err := os.MkdirAll(parent, 0o700); err != nil {
+		return "", nil, fmt.Errorf("make the data directory: %w", err)
+	}
+	// Between making a directory and locking it nobody may clean up.
+	guard, err := waitLock(ctx, filepath.Join(state, "nodes.lock"), nil)
+	if err != nil {
+		return "", nil, fmt.Errorf("make the data directory: %w", err)
+	}
+	defer guard.unlock()
+	removeStale(parent)
+	dir, err := os.MkdirTemp(parent, "node-")
+	if err != nil {
+		return "", nil, fmt.Errorf("make the data directory: %w", err)
+	}
+	lock, err := tryLock(filepath.Join(dir, "lock"))
+	if err != nil {
+		os.RemoveAll(dir)
+		return "", nil, fmt.Errorf("make the data directory: %w", err)
+	}
+	return dir, lock, nil
+}
+
+// removeStale removes the data directories whose run is dead: they have a lock
+// file that nobody holds.
+func removeStale(parent string) {
+	dirs, _ := filepath.Glob(filepath.Join(parent, "node-*"))
+	for _, dir := range dirs {
+		path := filepath.Join(dir, "lock")
+		if _, err := os.Lstat(path); err != nil {
+			continue
+		}
+		if lock, err := tryLock(path); err == nil {
+			os.RemoveAll(dir)
+			lock.unlock()
+		}
+	}
+}
+
+func (n *node) removeDir() error {
+	defer n.lock.unlock()
+	if n.keep {
+		return os.Remove(filepath.Join(n.dir, "lock"))
+	}
+	return os.RemoveAll(n.dir)
+}
+
+// nodeEnv is what the node and its rabbitmqctl have in common.
+func nodeEnv(p nodePorts) map[string]string {
+	loopback := "-kernel inet_dist_use_interface {127,0,0,1}"
+	return map[string]string{
+		"HOME":                                guestDir + "/home",
+		"RABBITMQ_NODENAME":                   "genreport-" + strconv.Itoa(p.amqp) + "@localhost",
+		"RABBITMQ_CONFIG_FILE":                guestDir + "/rabbitmq.conf",
+		"RABBITMQ_ENABLED_PLUGINS_FILE":       guestDir + "/enabled_plugins",
+		"RABBITMQ_MNESIA_BASE":                guestDir + "/mnesia",
+		"RABBITMQ_LOG_BASE":                   guestDir + "/log",
+		"RABBITMQ_LOGS":                       guestDir + "/log/rabbit.log",
+		"RABBITMQ_GENERATED_CONFIG_DIR":       guestDir + "/config",
+		"RABBITMQ_DIST_PORT":                  strconv.Itoa(p.distribution),
+		"ERL_EPMD_PORT":                       strconv.Itoa(p.epmd),
+		"ERL_EPMD_ADDRESS":                    "127.0.0.1",
+		"RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": loopback,
+		// rabbitmqctl is an Erlang node too; it need not listen at all.
+		"RABBITMQ_CTL_ERL_ARGS": loopback + " -dist_listen false",
+	}
+}
+
+func (n *node) writeFiles(c Config) error {
+	for _, sub := range []string{"home", "mnesia", "log", "config", "tls"} {
+		if err := os.Mkdir(filepath.Join(n.dir, sub), 0o700); err != nil {
+			return err
+		}
+	}
+	var cookie [16]byte
+	if _, err := rand.Read(cookie[:]); err != nil {
+		return err
+	}
+	files := map[string]string{
+		"home/.erlang.cookie": hex.EncodeToString(cookie[:]),
+		"rabbitmq.conf":       configText(c, n.ports),
+		"enabled_plugins":     "[" + strings.Join(append([]string{"rabbitmq_management"}, c.Plugins...), ",") + "].\n",
+	}
+	if c.TLS != nil {
+		for name, path := range map[string]string{"tls/cert.pem": c.TLS.CertFile, "tls/key.pem": c.TLS.KeyFile, "tls/ca.pem": c.TLS.CAFile} {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return fmt.Errorf("read the node's certificate: %w", err)
+			}
+			files[name] = string(data)
+		}
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(n.dir, name), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// configText returns rabbitmq.conf: ours, overridden by the caller's.
+func configText(c Config, p nodePorts) string {
+	lines := map[string]string{
+		"listeners.tcp.local": fmt.Sprintf("127.0.0.1:%d", p.amqp),
+		"management.tcp.ip":   "127.0.0.1",
+		"management.tcp.port": strconv.Itoa(p.management),
+		// amqp091-go can't turn heartbeats off alone.
+		"heartbeat":      "0",
+		"log.file.level": "info",
+	}
+	if c.TLS != nil {
+		lines["listeners.ssl.local"] = fmt.Sprintf("127.0.0.1:%d", p.amqps)
+		lines["ssl_options.cacertfile"] = guestDir + "/tls/ca.pem"
+		lines["ssl_options.certfile"] = guestDir + "/tls/cert.pem"
+		lines["ssl_options.keyfile"] = guestDir + "/tls/key.pem"
+		lines["ssl_options.verify"] = "verify_none" // of clients, which have no certificate
+		lines["ssl_options.fail_if_no_peer_cert"] = "false"
+	}
+	for k, v := range c.Settings {
+		lines[k] = v
+	}
+	var text strings.Builder
+	for _, k := range sortedKeys(lines) {
+		fmt.Fprintf(&text, "%s = %s\n", k, lines[k])
+	}
+	return text.String()
+}
+
+// run starts the processes, tied to this one.
+func (n *node) run(log func(string)) error {
+	files := descriptorLimit()
+	if files < 1024 && log != nil {
+		log(fmt.Sprintf("the limit of open files here is %d: a node takes less connections than that; raise it with ulimit -n", files))
+	}
+	console, err := os.Create(filepath.Join(n.dir, "console.log"))
+	if err != nil {
+		return err
+	}
+	defer console.Close()
+	// No context: the node outlives the one of Start.
+	cmd := n.rootfs.command(context.Background(), CommandOptions{Env: n.env, Bind: map[string]string{n.dir: guestDir}, Dir: guestDir}, nil,
+		[]string{"sh", "-c", `ulimit -n "$0" && exec /usr/lib/rabbitmq/bin/rabbitmq-server`, strconv.FormatUint(files, 10)})
+	cmd.Stdout, cmd.Stderr = console, console
+	wait, err := StartTied(cmd)
+	if err != nil {
+		return fmt.Errorf("start bwrap: %w", err)
+	}
+	n.pid = cmd.Process.Pid
+	go func() {
+		n.waitErr = wait()
+		close(n.done)
+	}()
+	return nil
+}
+
+// descriptorLimit returns how many files a node may open: as many as are
+// allowed, but a billion would stall its start.
+func descriptorLimit() uint64 {
+	const enough = 65536
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return 1024
+	}
+	return min(limit.Max, enough)
+}
+
+// waitReady polls until the node answers an AMQP greeting and management's overview.
+func (n *node) waitReady(ctx context.Context, timeout time.Duration) error {
+	within, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	api := n.api()
+	begin := time.Now()
+	amqpAnswers := false
+	for {
+		var err error
+		if !amqpAnswers {
+			_, err = dialGreet(within, dialTCP, loopbackAddress(n.ports.amqp))
+			amqpAnswers = err == nil
+			err = wrap("AMQP", err)
+		}
+		if amqpAnswers {
+			var o overview
+			if err = api.get(within, "/api/overview", &o); err == nil {
+				return nil
+			}
+		}
+		select {
+		case <-n.done:
+			return fmt.Errorf("it ended after %.1f s (%s)", time.Since(begin).Seconds(), exitText(n.waitErr))
+		case <-within.Done():
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return fmt.Errorf("it was not ready within %v: %w", timeout, err)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+func wrap(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, plainError(err))
+}
+
+func exitText(err error) string {
+	if err == nil {
+		return "exit status 0"
+	}
+	return err.Error()
+}
+
+func loopbackAddress(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+
+func (n *node) api() *management {
+	return &management{
+		base: "http://" + loopbackAddress(n.ports.management), user: "guest", password: "guest",
+		// No proxy: the caller's environment has no say.
+		client: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}},
+	}
+}
+
+func (n *node) broker(label string, t *TLS) (*Broker, error) {
+	b := &Broker{
+		label: label, node: n, management: n.api(),
+		uris: &uris{plain: "amqp://guest:guest@" + loopbackAddress(n.ports.amqp) + "/"},
+	}
+	if t == nil {
+		return b, nil
+	}
+	pem, err := os.ReadFile(filepath.Join(n.dir, "tls/ca.pem"))
+	pool := x509.NewCertPool()
+	if err != nil || !pool.AppendCertsFromPEM(pem) {
+		n.stop()
+		return nil, errors.New("the authority's file holds no certificate (PEM is expected)")
+	}
+	b.caFile = t.CAFile
+	b.uris.tls = "amqps://guest:guest@" + net.JoinHostPort("localhost", strconv.Itoa(n.ports.amqps)) + "/"
+	b.tls = &tls.Config{RootCAs: pool, ServerName: "localhost"}
+	return b, nil
+}

@@ -1,0 +1,82 @@
+package broker
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
+
+// Ports are taken from firstPort on, well above the standard ones of RabbitMQ's
+// (4369 to 5672, 15672, 25672) neighbours and below the ephemeral range.
+const (
+	firstPort = 9500
+	lastPort  = 15000
+)
+
+// A port is a TCP port that no other run of this user takes while it is held.
+type port struct {
+	number int
+	lock   *fileLock
+}
+
+// reservePorts reserves n ports that nothing listens on, on any address. A
+// lock file in dir per port keeps other runs away between the check and the
+// moment the node binds it.
+func reservePorts(dir string, n int) ([]port, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	var got []port
+	for number := firstPort; number <= lastPort && len(got) < n; number++ {
+		lock, err := tryLock(filepath.Join(dir, strconv.Itoa(number)+".lock"))
+		if errors.Is(err, errLocked) {
+			continue
+		}
+		if err != nil {
+			releasePorts(got)
+			return nil, fmt.Errorf("reserve port %d: %w", number, err)
+		}
+		if !portFree(number) {
+			lock.unlock()
+			continue
+		}
+		got = append(got, port{number, lock})
+	}
+	if len(got) < n {
+		releasePorts(got)
+		return nil, fmt.Errorf("no %d free ports between %d and %d", n, firstPort, lastPort)
+	}
+	return got, nil
+}
+
+func releasePorts(ports []port) {
+	for _, p := range ports {
+		p.lock.unlock()
+	}
+}
+
+// portFree reports whether the port can be bound on every address. It binds
+// without listening, so that nothing can be reached meanwhile.
+func portFree(number int) bool {
+	return bindable(syscall.AF_INET, &syscall.SockaddrInet4{Port: number}) &&
+		bindable(syscall.AF_INET6, &syscall.SockaddrInet6{Port: number})
+}
+
+func bindable(family int, address syscall.Sockaddr) bool {
+	fd, err := syscall.Socket(family, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		// A machine without IPv6 has nothing listening there.
+		return family == syscall.AF_INET6
+	}
+	defer syscall.Close(fd)
+	// As the node itself does: connections of the past must not block a port.
+	syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1)
+	if family == syscall.AF_INET6 {
+		syscall.SetsockoptInt(fd, syscall.IPPROTO_IPV6, syscall.IPV6_V6ONLY, 1)
+	}
+	err = syscall.Bind(fd, address)
+	return err == nil || (family == syscall.AF_INET6 && errors.Is(err, syscall.EADDRNOTAVAIL))
+}
