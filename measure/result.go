@@ -116,6 +116,9 @@ func (r Result) Validate() error {
 	if r.Run == "" || r.Experiment == "" || r.Profile == "" || r.Method < 1 {
 		bad("run, experiment, profile and method must be set")
 	}
+	if r.Experiment == kindRun || strings.ContainsAny(r.Experiment, `/\`) || strings.HasPrefix(r.Experiment, ".") {
+		bad("experiment %q can't name a file beside run.json", r.Experiment)
+	}
 	if len(r.Cells) > r.Planned {
 		bad("%d cells, but only %d were planned", len(r.Cells), r.Planned)
 	}

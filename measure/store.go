@@ -112,7 +112,7 @@ func readFile(fsys fs.FS, name string, v any) error {
 		Format *int `json:"format"`
 	}
 	text := bytes.TrimPrefix(data, byteOrderMark)
-	if _, err := checkTokens(text); err == nil && json.Unmarshal(text, &head) == nil {
+	if _, err := checkTokens(text, nil); err == nil && json.Unmarshal(text, &head) == nil {
 		switch {
 		case head.Format == nil:
 			return fmt.Errorf("%s:1: it does not say its format; is it a result file of genreport?", name)
@@ -131,6 +131,9 @@ type Writer struct{ dir string }
 // Create makes the directory of run under results. It refuses one that is
 // there already, so that no run overwrites another.
 func Create(results string, run Run) (Writer, error) {
+	if err := run.Validate(); err != nil { // its id names the directory
+		return Writer{}, fmt.Errorf("run %s: %w", run.ID, err)
+	}
 	if err := os.MkdirAll(results, 0o777); err != nil {
 		return Writer{}, fmt.Errorf("making the results directory: %w", err)
 	}

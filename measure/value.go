@@ -58,8 +58,21 @@ func (v Value) Int64() (int64, bool) {
 }
 
 type valueJSON struct {
-	Value  *json.Number `json:"value"`
-	Reason string       `json:"reason,omitempty"`
+	Value  *number `json:"value"`
+	Reason string  `json:"reason,omitempty"`
+}
+
+// number is a json.Number that is not read from a string: encoding/json takes
+// "12" for 12.
+type number json.Number
+
+func (n number) MarshalJSON() ([]byte, error) { return json.Marshal(json.Number(n)) }
+
+func (n *number) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '"' {
+		return fmt.Errorf("value is the text %s, want a number", data)
+	}
+	return json.Unmarshal(data, (*json.Number)(n))
 }
 
 // MarshalJSON writes {"value": 12.5} or {"value": null, "reason": "…"}.
@@ -70,21 +83,21 @@ func (v Value) MarshalJSON() ([]byte, error) {
 	if !v.OK() {
 		return json.Marshal(valueJSON{Reason: v.reason})
 	}
-	return json.Marshal(valueJSON{Value: &v.number})
+	n := number(v.number)
+	return json.Marshal(valueJSON{Value: &n})
 }
 
 // UnmarshalJSON reads what MarshalJSON writes and nothing else.
 func (v *Value) UnmarshalJSON(data []byte) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
-	d.UseNumber()
 	var j valueJSON
 	if err := d.Decode(&j); err != nil {
 		return err
 	}
 	*v = Value{reason: j.Reason}
 	if j.Value != nil {
-		v.number = *j.Value
+		v.number = json.Number(*j.Value)
 	}
 	return v.validate()
 }

@@ -29,6 +29,11 @@ func channelLimit() Experiment {
 			"listed":     count("channels of the connection in list_connections"),
 			"open_time":  {Unit: measure.Seconds, Better: measure.Lower, Description: "time to open them, one after another"},
 		},
+		Texts: map[string]string{
+			"limited_by":       "whose number was agreed on: server, client, both or nobody",
+			"error":            "what the client raised when no channel could be opened",
+			"list_connections": "channels and channel_max of the connection, as the broker lists them",
+		},
 		// The counts are exact: repeating them shows only that they are.
 		Repeats: func(p Profile) int { return p.pick(1, 3, 3) },
 		Params: func(p Profile) map[string]string {

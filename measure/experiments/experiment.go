@@ -82,6 +82,7 @@ type Experiment struct {
 	Title   string // one line, for lists
 	Method  int    // raised when the way of measuring changes
 	Metrics map[string]measure.Metric
+	Texts   map[string]string // what programs said: name and description
 	Repeats func(Profile) int
 	Params  func(Profile) map[string]string // what the result file tells of sizes
 	Cases   func(Profile) []Case

@@ -19,9 +19,10 @@ const throughputQueue = "genreport.throughput"
 func throughputMetrics() map[string]measure.Metric {
 	return map[string]measure.Metric{
 		"rate":       {Unit: measure.PerSecond, Better: measure.Higher, Description: "messages published per second, by the slowest client's time"},
-		"elapsed":    {Unit: measure.Seconds, Better: measure.Lower, Description: "from the first publish to the answer of the last passive declare, of the slowest client"},
+		"elapsed":    {Unit: measure.Seconds, Better: measure.Lower, Description: "from the first publish to the answer of the last passive declare, of the slowest client; the queue may still be taking in messages, see pending"},
 		"broker_cpu": {Unit: measure.CPUSeconds, Better: measure.Lower, Description: "user and system time of the broker's processes"},
 		"client_cpu": {Unit: measure.CPUSeconds, Better: measure.Lower, Description: "user and system time of the clients, added up"},
+		"pending":    {Unit: measure.Count, Better: measure.Lower, Description: "messages that the queue had not taken in when the last passive declare was answered; they count as published"},
 		"start_skew": {Unit: measure.Seconds, Better: measure.Lower, Description: "between the first and the last client's start"},
 	}
 }
@@ -159,7 +160,7 @@ func measureThroughput(ctx context.Context, env Env, c Case, processes, channels
 	s.Clients = []measure.Client{describe(c, group[0].Ready)}
 
 	want := processes * messages
-	depth, err := load.Depth(ctx, uri, env.CA, throughputQueue)
+	depth, err := settledDepth(ctx, uri, env.CA, throughputQueue, want)
 	if err != nil {
 		return s, err
 	}
@@ -169,12 +170,28 @@ func measureThroughput(ctx context.Context, env Env, c Case, processes, channels
 	return s, nil
 }
 
+// settledDepth waits until the queue holds want messages, or no more arrive: a
+// queue tells its depth before it takes in what waits for it.
+func settledDepth(ctx context.Context, uri, ca, queue string, want int) (int, error) {
+	for last := -1; ; {
+		depth, err := load.Depth(ctx, uri, ca, queue)
+		if err != nil || depth >= want || depth == last {
+			return depth, err
+		}
+		last = depth
+		if err := sleep(ctx, time.Second); err != nil {
+			return depth, err
+		}
+	}
+}
+
 func throughputValues(outcomes []load.Outcome) map[string]measure.Value {
-	var sent int
+	var sent, depth int
 	var slowest, cpu float64
 	var began []int64
 	for _, r := range outcomes {
 		sent += r.Sent
+		depth = max(depth, r.Depth) // of whoever asked last
 		slowest = max(slowest, r.Elapsed)
 		cpu += r.CPU
 		began = append(began, r.Began)
@@ -183,6 +200,7 @@ func throughputValues(outcomes []load.Outcome) map[string]measure.Value {
 		"rate":       measure.Float(float64(sent) / slowest),
 		"elapsed":    measure.Float(slowest),
 		"client_cpu": measure.Float(cpu),
+		"pending":    measure.Int(int64(sent - depth)),
 		"start_skew": measure.Float(float64(slices.Max(began)-slices.Min(began)) / 1e9),
 	}
 }

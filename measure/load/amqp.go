@@ -27,19 +27,23 @@ const dialTimeout = 30 * time.Second
 // dial opens a connection as the job wants it. TLS is done here, below the
 // library, so that what both sides say stays visible. Heartbeats are off where
 // the server also turns them off: none may fall into a timed window.
-func dial(job Job) (*amqp.Connection, Tune, error) {
+// Nothing of it outlasts ctx, which does not end the connection.
+func dial(ctx context.Context, job Job) (*amqp.Connection, Tune, error) {
 	uri, secure, err := plainURI(job.URI)
 	if err != nil {
 		return nil, Tune{}, err
 	}
 	var tuned *tuneConn
+	stop := func() bool { return true }
 	conn, err := amqp.DialConfig(uri, amqp.Config{
 		ChannelMax: uint16(job.ChannelMax),
 		Dial: func(network, addr string) (net.Conn, error) {
-			c, err := dialNet(network, addr, job.CA, secure)
+			c, err := dialNet(ctx, network, addr, job.CA, secure)
 			if err != nil {
 				return nil, err
 			}
+			raw := c // of a broker that accepts and says nothing
+			stop = context.AfterFunc(ctx, func() { raw.SetDeadline(time.Now()) })
 			if job.Batched {
 				c = newBatchConn(c)
 			}
@@ -47,6 +51,12 @@ func dial(job Job) (*amqp.Connection, Tune, error) {
 			return tuned, nil
 		},
 	})
+	if !stop() || ctx.Err() != nil {
+		if err == nil {
+			conn.CloseDeadline(time.Now())
+		}
+		err = ctx.Err()
+	}
 	if err != nil {
 		return nil, Tune{}, fmt.Errorf("connecting to the broker: %w", err)
 	}
@@ -77,8 +87,8 @@ func plainURI(text string) (uri string, secure bool, err error) {
 	return "", false, fmt.Errorf("the broker's URI begins with %q, want amqp or amqps", u.Scheme)
 }
 
-func dialNet(network, addr, ca string, secure bool) (net.Conn, error) {
-	c, err := (&net.Dialer{Timeout: dialTimeout}).Dial(network, addr)
+func dialNet(ctx context.Context, network, addr, ca string, secure bool) (net.Conn, error) {
+	c, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, network, addr)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +164,7 @@ func Depth(ctx context.Context, uri, ca, queue string) (n int, err error) {
 }
 
 func withChannel(ctx context.Context, uri, ca string, use func(*amqp.Channel) error) error {
-	conn, _, err := dial(Job{URI: uri, CA: ca})
+	conn, _, err := dial(ctx, Job{URI: uri, CA: ca})
 	if err != nil {
 		return redact(err, uri)
 	}

@@ -59,7 +59,10 @@ func (j Job) Validate() error {
 	if j.Channels < 1 || j.Channels > 1e6 {
 		return fmt.Errorf("channels is %d, not in 1…1e6", j.Channels)
 	}
-	if j.Limit <= 0 || j.Limit > MaxLimit.Seconds() {
+	if j.ChannelMax < 0 || j.ChannelMax > 65535 {
+		return fmt.Errorf("channel_max is %d, not in 0…65535", j.ChannelMax)
+	}
+	if !(j.Limit > 0 && j.Limit <= MaxLimit.Seconds()) {
 		return fmt.Errorf("limit_s is %v, not in 0…%v", j.Limit, MaxLimit.Seconds())
 	}
 	return nil
@@ -104,7 +107,7 @@ type Tune struct {
 type Outcome struct {
 	Opened  int     `json:"opened"`          // channels
 	Sent    int     `json:"sent"`            // messages
-	Depth   int     `json:"depth"`           // messages ready in the queue, from the last passive declare
+	Depth   int     `json:"depth"`           // messages ready in the queue, from the last passive declare; others may be on their way
 	Elapsed float64 `json:"elapsed_s"`       // monotonic clock, around the work alone
 	CPU     float64 `json:"cpu_s"`           // user and system time of the process over the same window
 	Began   int64   `json:"began_unix_ns"`   // wall clock when the work began; compare on one machine only

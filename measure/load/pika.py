@@ -98,7 +98,8 @@ def publish(job, channels, result):
         if (i + 1) % PROGRESS_EVERY == 0:
             say("progress", done=i + 1)
     result["sent"] = job["messages"]
-    # The answer on a channel comes after everything published on it.
+    # A channel answers after all that was published on it. The queue answers
+    # before it has taken in what still waits for it: depth may fall short.
     for channel in channels:
         answer = channel.queue_declare(queue, passive=True)
         result["depth"] = answer.method.message_count

@@ -19,6 +19,10 @@ import (
 //go:embed pika.py
 var PikaScript string
 
+// endGrace is how long a client that has closed its output, or that was
+// killed, may take to end.
+const endGrace = 5 * time.Second
+
 // stopGrace is how long a client may take to close its connection: thousands
 // of channels take seconds.
 const stopGrace = 60 * time.Second
@@ -34,6 +38,8 @@ type Client struct {
 	job      Job
 	cmd      *exec.Cmd
 	in       io.WriteCloser
+	out      io.ReadCloser
+	grace    time.Duration
 	messages chan Message
 	stderr   *tail
 	ended    chan struct{}
@@ -57,20 +63,19 @@ func Start(ctx context.Context, cmd *exec.Cmd, job Job, progress func(done int))
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{job: job, cmd: cmd, in: in, messages: make(chan Message, maxMessages), stderr: &tail{}, ended: make(chan struct{})}
+	c := &Client{job: job, cmd: cmd, in: in, out: out, grace: stopGrace, messages: make(chan Message, maxMessages), stderr: &tail{}, ended: make(chan struct{})}
 	cmd.Stderr = c.stderr
-	cmd.WaitDelay = 5 * time.Second
+	cmd.WaitDelay = endGrace
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting the load client: %w", err)
 	}
-	go c.read(out, progress)
+	go c.read(progress)
 	line, err := json.Marshal(job)
 	if err == nil {
 		_, err = in.Write(append(line, '\n'))
 	}
 	if err != nil {
-		c.Stop()
-		return nil, fmt.Errorf("giving the load client its job: %w", c.explain(err))
+		return nil, fmt.Errorf("giving the load client its job: %w", c.broken(err))
 	}
 	m, err := c.next(ctx)
 	if err == nil && (m.Type != TypeReady || m.Ready == nil) {
@@ -86,8 +91,26 @@ func Start(ctx context.Context, cmd *exec.Cmd, job Job, progress func(done int))
 
 // Go tells the client to begin.
 func (c *Client) Go() error {
-	_, err := io.WriteString(c.in, "start\n")
-	return err
+	if _, err := io.WriteString(c.in, "start\n"); err != nil {
+		return c.broken(err)
+	}
+	return nil
+}
+
+// broken ends a client that no longer listens and says why, preferably in its
+// own words.
+func (c *Client) broken(err error) error {
+	c.kill()
+	for m := range c.messages {
+		if m.Type == TypeError {
+			return c.said(m)
+		}
+	}
+	return c.explain(err)
+}
+
+func (c *Client) said(m Message) error {
+	return errors.New("the load client: " + redactText(m.Error, c.job.URI))
 }
 
 // Wait returns what the work gave. The client keeps what it opened until Stop.
@@ -107,7 +130,7 @@ func (c *Client) Wait(ctx context.Context) (Outcome, error) {
 // Run is Go and Wait.
 func (c *Client) Run(ctx context.Context) (Outcome, error) {
 	if err := c.Go(); err != nil {
-		return Outcome{}, c.explain(err)
+		return Outcome{}, err
 	}
 	return c.Wait(ctx)
 }
@@ -119,9 +142,9 @@ func (c *Client) Stop() error {
 		_, _ = io.WriteString(c.in, "stop\n") // it may have ended already
 		select {
 		case <-c.ended:
-		case <-time.After(stopGrace):
-			c.kill()
-			c.stopErr = fmt.Errorf("the load client did not close its connection within %v", stopGrace)
+		case <-time.After(c.grace):
+			c.end()
+			c.stopErr = fmt.Errorf("the load client did not close its connection within %v", c.grace)
 		}
 		c.in.Close()
 	})
@@ -130,8 +153,18 @@ func (c *Client) Stop() error {
 
 func (c *Client) kill() {
 	c.stopOnce.Do(func() { c.in.Close() })
+	c.end()
+}
+
+// end kills the process. A child of its own may hold the output open.
+func (c *Client) end() {
 	_ = c.cmd.Process.Kill()
-	<-c.ended
+	select {
+	case <-c.ended:
+	case <-time.After(endGrace):
+		c.out.Close()
+		<-c.ended
+	}
 }
 
 // next is the client's next word other than progress.
@@ -141,11 +174,18 @@ func (c *Client) next(ctx context.Context) (Message, error) {
 	select {
 	case m, ok := <-c.messages:
 		if !ok {
-			<-c.ended
+			select {
+			case <-c.ended:
+			case <-time.After(endGrace): // it has closed its output and lives on
+				c.kill()
+			}
+			if ctx.Err() != nil { // which has killed it
+				return m, ctx.Err()
+			}
 			return m, c.explain(errors.New("the load client ended early"))
 		}
 		if m.Type == TypeError {
-			return m, errors.New("the load client: " + redactText(m.Error, c.job.URI))
+			return m, c.said(m)
 		}
 		return m, nil
 	case <-ctx.Done():
@@ -171,8 +211,14 @@ func (c *Client) explain(err error) error {
 	return err
 }
 
-func (c *Client) read(out io.Reader, progress func(int)) {
-	s := bufio.NewScanner(out)
+func (c *Client) read(progress func(int)) {
+	tell := func(m Message) {
+		select {
+		case c.messages <- m:
+		default: // more than the conversation has; whoever waits has its answer
+		}
+	}
+	s := bufio.NewScanner(c.out)
 	s.Buffer(nil, 16<<20)
 	for s.Scan() {
 		var m Message
@@ -186,10 +232,13 @@ func (c *Client) read(out io.Reader, progress func(int)) {
 			}
 			continue
 		}
-		select {
-		case c.messages <- m:
-		default: // more than the conversation has; whoever waits has its answer
+		tell(m)
+	}
+	if s.Err() != nil { // it would wait for us to read on
+		if errors.Is(s.Err(), bufio.ErrTooLong) {
+			tell(Message{Type: TypeError, Error: "it wrote a line without end"})
 		}
+		_ = c.cmd.Process.Kill()
 	}
 	close(c.messages)
 	c.waitErr = c.cmd.Wait()

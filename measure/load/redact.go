@@ -20,6 +20,9 @@ func redact(err error, uri string) error {
 }
 
 func redactText(text, uri string) string {
+	if uri == "" {
+		return text
+	}
 	text = strings.ReplaceAll(text, uri, "(the broker's URI)")
 	u, err := url.Parse(uri)
 	if err != nil || u.User == nil {
@@ -29,7 +32,16 @@ func redactText(text, uri string) string {
 	if !ok || password == "" || password == "guest" { // "guest" is public, and a word in other messages
 		return text
 	}
-	for _, secret := range []string{password, url.QueryEscape(password), url.PathEscape(password)} {
+	secrets := []string{password, url.QueryEscape(password), url.PathEscape(password),
+		strings.TrimPrefix(url.UserPassword("", password).String(), ":")}
+	if _, rest, ok := strings.Cut(uri, "://"); ok { // as it was written
+		authority, _, _ := strings.Cut(rest, "/")
+		userinfo := authority[:max(strings.LastIndex(authority, "@"), 0)]
+		if _, written, _ := strings.Cut(userinfo, ":"); written != "" {
+			secrets = append(secrets, written)
+		}
+	}
+	for _, secret := range secrets {
 		text = strings.ReplaceAll(text, secret, "***")
 	}
 	return text

@@ -68,11 +68,11 @@ type worker struct {
 }
 
 func (w *worker) run(ctx context.Context) error {
-	conn, tune, err := dial(w.job)
+	conn, tune, err := dial(ctx, w.job)
 	if err != nil {
 		return err
 	}
-	defer conn.CloseDeadline(time.Now().Add(w.remaining(ctx)))
+	defer func() { conn.CloseDeadline(time.Now().Add(w.remaining(ctx))) }()
 	// A publish that blocks on the socket ends with the job's time.
 	stop := context.AfterFunc(ctx, func() { conn.CloseDeadline(time.Now().Add(time.Second)) })
 	defer stop()
@@ -178,7 +178,8 @@ func (w *worker) publish(ctx context.Context, channels []*amqp.Channel, r *Outco
 			}
 		}
 	}
-	// The answer on a channel comes after everything published on it.
+	// A channel answers after all that was published on it. The queue answers
+	// before it has taken in what still waits for it: Depth may fall short.
 	for i, ch := range channels {
 		q, err := ch.QueueDeclarePassive(w.job.Queue, true, false, false, false, nil)
 		if err != nil {

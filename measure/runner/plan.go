@@ -71,7 +71,10 @@ func NewPlan(all []experiments.Experiment, s Selection) (Plan, error) {
 			brokers = e.Brokers
 		}
 		var plain, variants []cell
-		for _, b := range brokers {
+		for i, b := range brokers {
+			if slices.Contains(brokers[:i], b) {
+				return p, fmt.Errorf("broker %s is given twice", b)
+			}
 			if !slices.Contains(p.Brokers, b) {
 				p.Brokers = append(p.Brokers, b)
 			}

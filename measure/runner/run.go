@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
 	"os"
 	"os/exec"
 	"slices"
@@ -82,6 +84,7 @@ type runner struct {
 	pika    broker.Rootfs
 	pikaErr error
 	results map[string]*measure.Result
+	noted   bool // a client that run.json does not have yet
 	failed  int
 	began   time.Time
 }
@@ -189,6 +192,12 @@ func (r *runner) node(ctx context.Context, c cell) (*broker.Broker, error) {
 			return b, nil
 		}
 		r.host.Log(c.broker + " had ended; starting it again")
+		if b != nil {
+			if err := b.Stop(); err != nil { // its data directory is still there
+				return nil, err
+			}
+			delete(r.nodes, c.broker)
+		}
 		b, err := r.open(ctx, c.broker)
 		if err != nil {
 			return nil, err
@@ -220,6 +229,21 @@ func ended(b *broker.Broker) bool {
 	default:
 		return false
 	}
+}
+
+// answers reports whether the broker takes connections. A node may live on
+// with RabbitMQ stopped in it.
+func answers(ctx context.Context, b *broker.Broker) bool {
+	u, err := url.Parse(b.URI())
+	if err != nil {
+		return false
+	}
+	c, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "tcp", u.Host)
+	if err != nil {
+		return false
+	}
+	c.Close()
+	return true
 }
 
 func (r *runner) closeVariant() error {
@@ -258,6 +282,12 @@ func (r *runner) measureCell(ctx context.Context, c cell, order int) measure.Cel
 				out.Failure.Reason = "the broker ended: " + out.Failure.Reason
 			}
 			out.Failure.Log = b.LogTail(logLines)
+			if r.host.Specs[c.broker].Kind() != broker.KindURL && !ended(b) && ctx.Err() == nil && !answers(ctx, b) {
+				out.Failure.Reason = "the broker takes no more connections: " + out.Failure.Reason
+				if err := b.Stop(); err != nil { // the next cell gets a new one
+					r.host.Log("stopping " + c.broker + ": " + err.Error())
+				}
+			}
 		}
 		s = experiments.Sample{}
 	}
@@ -308,6 +338,7 @@ func (r *runner) note(clients []measure.Client) {
 	for _, c := range clients {
 		if !slices.ContainsFunc(r.run.Clients, func(k measure.Client) bool { return k.Label == c.Label }) {
 			r.run.Clients = append(r.run.Clients, c)
+			r.noted = true
 		}
 	}
 }
@@ -331,5 +362,9 @@ func (r *runner) record(c cell, m measure.Cell) error {
 		r.results[name] = res
 	}
 	res.Cells = append(res.Cells, m)
-	return r.writer.WriteResult(*res)
+	if err := r.writer.WriteResult(*res); err != nil || !r.noted {
+		return err
+	}
+	r.noted = false
+	return r.writer.WriteRun(r.run)
 }

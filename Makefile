@@ -1,0 +1,48 @@
+# Two commands do everything: `make report` and `make test`.
+PROFILE ?= quick
+GENREPORT = build/genreport
+
+.DELETE_ON_ERROR:
+.PHONY: help report test setup setup-test assets build check-format lint unit screenshots clean
+
+help: ## what can be made
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
+
+report: setup assets build ## measure real brokers and make the pages (PROFILE=quick|standard|full)
+	$(GENREPORT) run --profile $(PROFILE)
+	@scripts/after-report $(PROFILE)
+
+test: setup setup-test assets build lint ## everything that is checked, on real brokers and a real browser
+	go test ./...
+
+unit: ## the tests that need no broker and no browser
+	go test -short ./...
+
+setup: ## system packages for measuring and rendering (apt-get)
+	@scripts/apt-install mmdebstrap:mmdebstrap bubblewrap:bwrap debian-archive-keyring iproute2:ss nodejs:node npm:npm
+
+setup-test: ## system packages for the tests (apt-get)
+	@scripts/apt-install chromium:chromium fonts-noto-cjk
+
+assets: build/echarts.js ## ECharts from the npm registry, bundled
+
+build/echarts.js: package.json package-lock.json cmd/genreport/internal/chart/echarts.entry.js
+	npm ci --no-audit --no-fund
+	npm run --silent bundle
+	@touch $@
+
+build: ## the program, in build/
+	go build -o $(GENREPORT) ./cmd/genreport
+
+lint: ## formatting, go vet, staticcheck, and a tidy go.mod
+	@test -z "$$(gofmt -l cmd measure templates)" || { gofmt -l cmd measure templates; echo "run gofmt -w on these"; exit 1; }
+	go vet ./...
+	go tool staticcheck ./...
+	go mod tidy -diff
+
+screenshots: assets build ## pictures of build/public or public, for looking at, in build/screenshots
+	@scripts/apt-install chromium:chromium fonts-noto-cjk
+	scripts/screenshots
+
+clean: ## what was built; the cache of root file systems stays
+	rm -rf build node_modules

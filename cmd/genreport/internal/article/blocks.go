@@ -1,0 +1,217 @@
+package article
+
+import (
+	"errors"
+	"fmt"
+	"html/template"
+	"slices"
+	"strings"
+
+	"genreport/cmd/genreport/internal/chart"
+	"genreport/measure"
+)
+
+// A sample-output block is
+//
+//	```output experiment=NAME label=value … [each=LABEL]
+//	line
+//	column || column
+//	```
+//
+// References in it need no experiment and none of the labels given. A line
+// that holds ${LABEL} is repeated for each value of the label that each names.
+// Lines with || form columns; such lines without a reference are headings.
+func (r *resolver) output(info string, body string) (*Output, error) {
+	defaults := ref{labels: measure.Labels{}}
+	each := ""
+	for _, w := range strings.Fields(info) {
+		k, v, ok := strings.Cut(w, "=")
+		switch {
+		case !ok || v == "":
+			return nil, fmt.Errorf("output: %q is not key=value", w)
+		case k == "experiment":
+			defaults.experiment = v
+		case k == "each":
+			each = v
+		default:
+			defaults.labels[k] = v
+		}
+	}
+	known, ok := r.data.catalog[defaults.experiment]
+	if !ok {
+		return nil, unknown("experiment", defaults.experiment, keys(r.data.catalog))
+	}
+	if each != "" && len(known.labelValues(each)) == 0 {
+		return nil, unknown("label", each, known.labels())
+	}
+	out := &Output{Client: r.clientName(defaults.labels["client"])}
+	var errs []error
+	for _, line := range strings.Split(strings.TrimRight(body, "\n"), "\n") {
+		values := []string{""}
+		if variable := refOpen + each + refClose; each != "" && strings.Contains(line, variable) {
+			values = known.labelValues(each)
+		}
+		for _, v := range values {
+			in := defaults
+			text := line
+			if v != "" {
+				in.labels = overlay(defaults.labels, measure.Labels{each: v})
+				text = strings.ReplaceAll(line, refOpen+each+refClose, v)
+			}
+			l := OutputLine{Head: strings.Contains(line, "||") && !strings.Contains(line, refOpen)}
+			for cell := range strings.SplitSeq(text, "||") {
+				h, err := r.inline(strings.TrimSpace(cell), in)
+				if err != nil {
+					errs = append(errs, err)
+				}
+				l.Cells = append(l.Cells, h)
+			}
+			out.Lines = append(out.Lines, l)
+		}
+	}
+	return out, errors.Join(errs...)
+}
+
+// clientName is a client with its version, as its run tells.
+func (r *resolver) clientName(label string) string {
+	run, _ := r.factRun()
+	for _, c := range run.Clients {
+		if c.Label == label {
+			return label + " · " + c.Library + " " + strings.TrimPrefix(c.Version, "v")
+		}
+	}
+	return label
+}
+
+// figureWords is the body of a figure block:
+//
+//	```figure ID
+//	title: …
+//	caption: …
+//	alt: what it shows, for those who can't see it
+//	x: name of the axis
+//	y: name of the axis, with its unit
+//	names: {value: name}   # of the series
+//	```
+type figureWords struct {
+	Title   string            `yaml:"title"`
+	Caption string            `yaml:"caption"`
+	Alt     string            `yaml:"alt"`
+	X       string            `yaml:"x"`
+	Y       string            `yaml:"y"`
+	Names   map[string]string `yaml:"names"`
+}
+
+func (r *resolver) figure(id string, d figureDeclared, w figureWords) (*Figure, error) {
+	known, ok := r.data.catalog[d.Experiment]
+	if !ok {
+		return nil, unknown("experiment", d.Experiment, keys(r.data.catalog))
+	}
+	metric, ok := known.Metrics[d.Metric]
+	if !ok {
+		return nil, unknown("metric", d.Metric, keys(known.Metrics))
+	}
+	for _, l := range []string{d.X, d.Series} {
+		if len(known.labelValues(l)) == 0 {
+			return nil, unknown("label", l, known.labels())
+		}
+	}
+	kind, ok := map[string]chart.Kind{"bar": chart.Bar, "line": chart.Line}[d.Kind]
+	if !ok {
+		return nil, unknown("kind of figure", d.Kind, []string{"bar", "line"})
+	}
+	scale := 1.0
+	if d.Unit != "" {
+		u, ok := units[d.Unit]
+		if !ok {
+			return nil, unknown("unit", d.Unit, keys(units))
+		}
+		scale = u.factor
+	}
+	if w.Title == "" || w.Alt == "" {
+		return nil, errors.New("a figure needs title and alt")
+	}
+	var errs []error
+	words := func(text string) template.HTML {
+		h, err := r.inline(text, ref{})
+		errs = append(errs, err)
+		return h
+	}
+	plain := func(text string) string {
+		s, err := r.plain(text)
+		errs = append(errs, err)
+		return s
+	}
+	f := &Figure{ID: "f-" + id, Title: words(w.Title), Caption: words(w.Caption)}
+	wide := chart.Figure{ID: f.ID + "-wide", Kind: kind, Title: plain(w.Title), Description: plain(w.Alt), XTitle: w.X, YTitle: w.Y,
+		Categories: known.labelValues(d.X)}
+	f.Table.Head = append([]string{w.X}, nil...)
+	for _, category := range wide.Categories {
+		f.Table.Rows = append(f.Table.Rows, []string{category})
+	}
+	for _, value := range known.labelValues(d.Series) {
+		if want, fixed := d.Where[d.Series]; fixed && want != value {
+			continue
+		}
+		name := value
+		if n := w.Names[value]; n != "" {
+			name = n
+		}
+		series := chart.Series{Name: name}
+		f.Table.Head = append(f.Table.Head, name)
+		for i, category := range wide.Categories {
+			point, text, err := r.point(known, metric, d, overlay(d.Where, measure.Labels{d.X: category, d.Series: value}), scale)
+			if err != nil {
+				return nil, err
+			}
+			series.Points = append(series.Points, point)
+			f.Table.Rows[i] = append(f.Table.Rows[i], text)
+		}
+		wide.Series = append(wide.Series, series)
+	}
+	narrow := wide
+	narrow.ID, narrow.Width, narrow.Height = f.ID+"-narrow", 400, 320
+	f.Wide, f.Narrow = wide, narrow
+	if res, run, why := r.data.find(d.Experiment, r.brokers["current"]); why == "" {
+		f.Data = []Link{{Href: "data/" + run.ID + "/" + res.Experiment + ".json", Text: res.Experiment + ".json"}}
+	}
+	return f, errors.Join(slices.DeleteFunc(errs, func(e error) bool { return e == nil })...)
+}
+
+// point is the median of a case with its smallest and largest sample.
+func (r *resolver) point(known Known, metric measure.Metric, d figureDeclared, labels measure.Labels, scale float64) (chart.Point, string, error) {
+	c, err := r.oneCase(known, d.Experiment, labels)
+	if err != nil {
+		return chart.Point{}, "", err
+	}
+	reason := c.missing
+	var value, low, high float64
+	if reason == "" {
+		s, why := c.summary(d.Metric)
+		reason = why
+		by := 1.0
+		if d.Per != "" {
+			if by, err = labelNumber(c.labels, d.Per); err != nil {
+				return chart.Point{}, "", err
+			}
+		}
+		value, low, high = s.Median/by/scale, s.Min/by/scale, s.Max/by/scale
+	}
+	if reason != "" {
+		r.missing++
+		return chart.Point{Label: shortMissing(r.lang)}, notMeasured(r.lang, reason), nil
+	}
+	r.cite(d.Experiment, c.labels)
+	text := formatValue(value*scale, metric.Unit, options{unit: d.Unit, bare: true})
+	if spread := formatValue(low*scale, metric.Unit, options{unit: d.Unit, bare: true}) + "–" + formatValue(high*scale, metric.Unit, options{unit: d.Unit, bare: true}); low != high {
+		text += " (" + spread + ")"
+	}
+	return chart.Point{Value: &value, Low: &low, High: &high, Label: formatValue(value*scale, metric.Unit, options{unit: d.Unit, bare: true})}, text, nil
+}
+
+func shortMissing(lang string) string {
+	if lang == "zh" {
+		return "未测量"
+	}
+	return "not measured"
+}

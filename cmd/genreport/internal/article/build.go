@@ -1,0 +1,270 @@
+package article
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"html/template"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/text"
+
+	"genreport/measure"
+)
+
+// Resolve makes the pages, in the order of their numbers, each language in
+// turn. An error in one article does not hide those of the others.
+func (c Content) Resolve(d Data) ([]Page, error) {
+	var pages []Page
+	var errs []error
+	for _, s := range c.articles {
+		p, err := s.resolve(d)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		pages = append(pages, p)
+	}
+	return pages, errors.Join(errs...)
+}
+
+func (s source) resolve(d Data) (Page, error) {
+	r := &resolver{data: d, lang: s.lang, brokers: s.shared.Brokers}
+	p := Page{Slug: s.slug, Lang: s.lang, Series: s.shared.Series, Number: s.shared.Number}
+	var bad faults
+	s.resolveBody(r, &p, &bad)
+	s.resolveFront(r, &p, &bad)
+	p.Evidence = r.evidenceOf()
+	p.Runs, p.Draft, p.Missing = r.runs, r.draft, r.missing
+	return p, bad.join()
+}
+
+func (s source) resolveFront(r *resolver, p *Page, bad *faults) {
+	plain := func(text string) string {
+		out, err := r.plain(text)
+		bad.add(s.file, s.lineOf(text), err)
+		return out
+	}
+	inline := func(text string) template.HTML {
+		out, err := r.inline(text, ref{})
+		bad.add(s.file, s.lineOf(text), err)
+		return out
+	}
+	p.Title, p.Question, p.Summary = plain(s.front.Title), plain(s.front.Question), plain(s.front.Summary)
+	for _, h := range s.front.Headlines {
+		p.Headlines = append(p.Headlines, Headline{Value: inline(h.Value), Label: inline(h.Label), Note: inline(h.Note)})
+	}
+}
+
+// lineOf is where a front-matter text stands, by its first words; 1 if they
+// are folded over lines.
+func (s source) lineOf(text string) int {
+	for i, line := range strings.Split(s.head, "\n") {
+		if strings.Contains(line, text) {
+			return i + 2
+		}
+	}
+	return 1
+}
+
+func (s source) resolveBody(r *resolver, p *Page, bad *faults) {
+	doc := parseMarkdown(s.body)
+	s.resolveRefs(r, doc, bad)
+	var html strings.Builder
+	flush := func() {
+		if html.Len() > 0 {
+			p.Blocks = append(p.Blocks, Block{HTML: template.HTML(html.String())})
+			html.Reset()
+		}
+	}
+	figures := map[string]bool{}
+	inLede := true
+	for n := doc.root.FirstChild(); n != nil; n = n.NextSibling() {
+		if h, ok := n.(*ast.Heading); ok {
+			if inLede {
+				p.Lede = template.HTML(html.String())
+				html.Reset()
+				inLede = false
+			}
+			if h.Level == 2 {
+				id, _ := h.AttributeString("id")
+				idBytes, _ := id.([]byte)
+				p.Contents = append(p.Contents, Heading{ID: string(idBytes), Text: doc.plainText(h)})
+			}
+		}
+		if f, ok := n.(*ast.FencedCodeBlock); ok && f.Info != nil {
+			line := lineAt(s.body, f.Info.Segment.Start)
+			info := string(f.Info.Segment.Value(s.body))
+			kind, rest, _ := strings.Cut(info, " ")
+			switch kind {
+			case "output":
+				flush()
+				o, err := r.output(rest, codeText(f, s.body))
+				bad.add(s.file, line, err)
+				p.Blocks = append(p.Blocks, Block{Output: o})
+				continue
+			case "figure":
+				flush()
+				id := strings.TrimSpace(rest)
+				if figures[id] {
+					bad.add(s.file, line, fmt.Errorf("figure %s is there twice", id))
+				}
+				figures[id] = true
+				if fig := s.figure(r, id, line, codeText(f, s.body), bad); fig != nil {
+					p.Blocks = append(p.Blocks, Block{Figure: fig})
+				}
+				continue
+			}
+		}
+		h, err := doc.render(n)
+		if err != nil {
+			bad.add(s.file, 1, err)
+		}
+		html.WriteString(string(h))
+	}
+	if inLede {
+		p.Lede = template.HTML(html.String())
+		html.Reset()
+	}
+	flush()
+	for id := range s.shared.Figures {
+		if !figures[id] {
+			bad.add(s.file, 1, fmt.Errorf("figure %s is declared in %s and not shown here", id, s.sharedFile))
+		}
+	}
+}
+
+func (s source) figure(r *resolver, id string, line int, body string, bad *faults) *Figure {
+	d, ok := s.shared.Figures[id]
+	if !ok {
+		bad.add(s.file, line, unknown("figure", id, keys(s.shared.Figures)))
+		return nil
+	}
+	var w figureWords
+	if err := decodeYAML(s.file, line, []byte(body), &w); err != nil {
+		bad.list = append(bad.list, err)
+		return nil
+	}
+	f, err := r.figure(id, d, w)
+	bad.add(s.file, line, err)
+	return f
+}
+
+func codeText(f *ast.FencedCodeBlock, source []byte) string {
+	var b strings.Builder
+	lines := f.Lines()
+	for i := range lines.Len() {
+		seg := lines.At(i)
+		b.Write(seg.Value(source))
+	}
+	return b.String()
+}
+
+// resolveRefs looks up every reference node, and finds what looks like one but
+// was not closed on its line.
+func (s source) resolveRefs(r *resolver, doc document, bad *faults) {
+	_ = ast.Walk(doc.root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		switch n := n.(type) {
+		case *refNode:
+			line := lineAt(s.body, n.offset)
+			parsed, err := parseRef(n.text)
+			var v resolved
+			if err == nil {
+				v, err = r.lookup(parsed, ref{})
+			}
+			bad.add(s.file, line, err)
+			n.html, n.plain = v.html(s.lang), v.text
+		case *ast.CodeSpan:
+			return ast.WalkSkipChildren, nil
+		case *ast.Text:
+			if i := bytes.Index(segment(n.Segment, s.body), []byte(refOpen)); i >= 0 {
+				bad.add(s.file, lineAt(s.body, n.Segment.Start+i), errors.New("${ has no closing } on its line"))
+			}
+		case *ast.Link:
+			if strings.Contains(string(n.Destination), refOpen) {
+				bad.add(s.file, 1, errors.New("a link's address can't hold a reference"))
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+}
+
+func segment(seg text.Segment, source []byte) []byte { return seg.Value(source) }
+
+// evidenceOf describes the cases that the page cites, by experiment.
+func (r *resolver) evidenceOf() []Evidence {
+	var out []Evidence
+	for _, k := range r.evidence {
+		res, run, why := r.data.find(k.experiment, k.labels["broker"])
+		if why != "" {
+			continue
+		}
+		for _, g := range groups(res, k.labels) {
+			e := Evidence{ID: k.id(), Experiment: k.experiment, Labels: g.labels, Command: g.cells[0].Command,
+				Data: Link{Href: "data/" + run.ID + "/" + k.experiment + ".json", Text: k.experiment + ".json"}}
+			for _, name := range slices.Sorted(slices.Values(keys(res.Metrics))) {
+				e.Metrics = append(e.Metrics, describeMetric(g, name, res.Metrics[name]))
+			}
+			out = append(out, e)
+		}
+	}
+	order := keysInOrder(r.evidence)
+	slices.SortStableFunc(out, func(a, b Evidence) int {
+		return slices.Index(order, a.Experiment) - slices.Index(order, b.Experiment)
+	})
+	return out
+}
+
+func keysInOrder(list []evidenceKey) []string {
+	var out []string
+	for _, k := range list {
+		if !slices.Contains(out, k.experiment) {
+			out = append(out, k.experiment)
+		}
+	}
+	return out
+}
+
+// evidenceDigits shows samples finer than the text does.
+const evidenceDigits = 5
+
+func describeMetric(g group, name string, m measure.Metric) EvidenceMetric {
+	e := EvidenceMetric{Name: name, Unit: string(m.Unit), Description: m.Description}
+	s, reason := g.summary(name)
+	if reason != "" {
+		e.Missing = reason
+		return e
+	}
+	show := func(x float64) string {
+		if n := int64(x); m.Exact || float64(n) == x && m.Unit == measure.Count {
+			return formatExact(n)
+		}
+		return formatValue(x, m.Unit, options{digits: evidenceDigits})
+	}
+	if m.Unit == measure.Count {
+		e.Unit = ""
+	}
+	e.Median, e.Low, e.High = show(s.Median), show(s.Min), show(s.Max)
+	if s.Interval {
+		e.Interval = show(s.Low) + "–" + show(s.High)
+	}
+	numbers, _ := g.samples(name)
+	for _, x := range numbers {
+		e.Samples = append(e.Samples, show(x))
+	}
+	if e.Unit != "" && m.Unit != measure.PerSecond {
+		e.Unit = "" // the values carry it
+	}
+	return e
+}
+
+// String names a page in messages.
+func (p Page) String() string {
+	return p.Lang + "/" + p.Slug + " (" + p.Series + " " + strconv.Itoa(p.Number) + ")"
+}

@@ -1,0 +1,212 @@
+package article
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+
+	"genreport/measure"
+)
+
+// Site is site.yaml: what all pages share.
+type Site struct {
+	Title     map[string]string   `yaml:"title"` // by language
+	Author    string              `yaml:"author"`
+	BaseURL   string              `yaml:"base_url"`
+	Languages []string            `yaml:"languages"`
+	Footer    map[string][]string `yaml:"footer"` // lines by language
+}
+
+// declared is SLUG.yaml: what the languages of an article share.
+type declared struct {
+	Series  string                    `yaml:"series"`
+	Number  int                       `yaml:"number"`
+	Brokers map[string]string         `yaml:"brokers"` // alias -> label of a broker
+	Figures map[string]figureDeclared `yaml:"figures"`
+}
+
+// figureDeclared says what a figure shows; its words are in the Markdown.
+type figureDeclared struct {
+	Kind       string         `yaml:"kind"` // bar or line
+	Experiment string         `yaml:"experiment"`
+	Metric     string         `yaml:"metric"`
+	X          string         `yaml:"x"`      // label along the axis
+	Series     string         `yaml:"series"` // label that tells the series apart
+	Where      measure.Labels `yaml:"where"`
+	Unit       string         `yaml:"unit"`
+	Per        string         `yaml:"per"` // divide by this label's number
+}
+
+// front is the front matter of LANG/SLUG.md.
+type front struct {
+	Title     string         `yaml:"title"`
+	Question  string         `yaml:"question"`
+	Summary   string         `yaml:"summary"`
+	Headlines []frontFigures `yaml:"headlines"`
+}
+
+type frontFigures struct {
+	Value string `yaml:"value"`
+	Label string `yaml:"label"`
+	Note  string `yaml:"note"`
+}
+
+// Content is everything that authors wrote.
+type Content struct {
+	Site     Site
+	articles []source
+}
+
+// source is one article in one language, before its references are resolved.
+type source struct {
+	slug, lang string
+	file       string // LANG/SLUG.md
+	shared     declared
+	sharedFile string
+	front      front
+	head       string // the front matter's text
+	body       []byte // Markdown, with the front matter blanked out so that lines stay
+}
+
+// Load reads content. An error of one file does not hide those of others.
+func Load(fsys fs.FS) (Content, error) {
+	var c Content
+	if err := readYAML(fsys, "site.yaml", &c.Site); err != nil {
+		return c, err
+	}
+	if err := c.Site.validate(); err != nil {
+		return c, fault{"site.yaml", 1, err}
+	}
+	files, err := fs.Glob(fsys, "*.yaml")
+	if err != nil {
+		return c, err
+	}
+	var errs []error
+	for _, name := range files {
+		if name == "site.yaml" {
+			continue
+		}
+		slug := strings.TrimSuffix(name, ".yaml")
+		var shared declared
+		if err := readYAML(fsys, name, &shared); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if err := shared.validate(); err != nil {
+			errs = append(errs, fault{name, 1, err})
+		}
+		for _, lang := range c.Site.Languages {
+			s, err := loadSource(fsys, slug, lang)
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			s.shared, s.sharedFile = shared, name
+			c.articles = append(c.articles, s)
+		}
+	}
+	for _, lang := range c.Site.Languages {
+		stray, err := fs.Glob(fsys, path.Join(lang, "*.md"))
+		if err != nil {
+			return c, err
+		}
+		for _, name := range stray {
+			if slug := strings.TrimSuffix(path.Base(name), ".md"); !slices.Contains(files, slug+".yaml") {
+				errs = append(errs, fault{name, 1, fmt.Errorf("there is no %s.yaml beside the language directories", slug)})
+			}
+		}
+	}
+	slices.SortStableFunc(c.articles, func(a, b source) int { return a.shared.Number - b.shared.Number })
+	return c, errors.Join(errs...)
+}
+
+func (s Site) validate() error {
+	if len(s.Languages) == 0 {
+		return errors.New("languages is empty; it lists zh, en or both")
+	}
+	for _, lang := range s.Languages {
+		if lang != "zh" && lang != "en" {
+			return unknown("language", lang, []string{"zh", "en"})
+		}
+		if s.Title[lang] == "" {
+			return fmt.Errorf("title has nothing for %s", lang)
+		}
+	}
+	return nil
+}
+
+func (d declared) validate() error {
+	switch {
+	case d.Series == "":
+		return errors.New("series is empty")
+	case d.Number < 1:
+		return errors.New("number counts from 1")
+	case d.Brokers["current"] == "":
+		return errors.New("brokers names no current: add `brokers: {current: debian:forky}`")
+	}
+	return nil
+}
+
+var yamlLine = regexp.MustCompile(`^\[(\d+):\d+\] `)
+
+// readYAML reads a file strictly: unknown and duplicate keys are refused.
+func readYAML(fsys fs.FS, name string, v any) error {
+	data, err := fs.ReadFile(fsys, name)
+	if err != nil {
+		return fmt.Errorf("reading content: %w", err)
+	}
+	return decodeYAML(name, 0, data, v)
+}
+
+// decodeYAML gives errors the file's line; the text begins after skip lines.
+func decodeYAML(name string, skip int, data []byte, v any) error {
+	err := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict(), yaml.DisallowUnknownField()).Decode(v)
+	if err == nil || (len(bytes.TrimSpace(data)) == 0 && skip == 0) {
+		return err
+	}
+	line, message := 1, strings.SplitN(err.Error(), "\n", 2)[0]
+	if m := yamlLine.FindStringSubmatch(message); m != nil {
+		line, _ = strconv.Atoi(m[1])
+		message = strings.TrimPrefix(message, m[0])
+	}
+	return fault{name, skip + line, errors.New(message)}
+}
+
+const fence = "---\n"
+
+func loadSource(fsys fs.FS, slug, lang string) (source, error) {
+	s := source{slug: slug, lang: lang, file: path.Join(lang, slug+".md")}
+	data, err := fs.ReadFile(fsys, s.file)
+	if err != nil {
+		return s, fmt.Errorf("article %s has no %s text: %w", slug, lang, err)
+	}
+	data = bytes.ReplaceAll(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), []byte("\r\n"), []byte("\n"))
+	rest, ok := bytes.CutPrefix(data, []byte(fence))
+	if !ok {
+		return s, fault{s.file, 1, errors.New("front matter is missing: the file begins with ---, its keys, and ---")}
+	}
+	head, body, ok := bytes.Cut(rest, []byte("\n"+fence))
+	if !ok {
+		return s, fault{s.file, 1, errors.New("front matter has no closing ---")}
+	}
+	if err := decodeYAML(s.file, 1, head, &s.front); err != nil {
+		return s, err
+	}
+	s.head = string(head)
+	if s.front.Title == "" || s.front.Question == "" || s.front.Summary == "" {
+		return s, fault{s.file, 1, errors.New("front matter needs title, question and summary")}
+	}
+	if len(s.front.Headlines) != 3 {
+		return s, fault{s.file, 1, fmt.Errorf("front matter has %d headlines, want 3", len(s.front.Headlines))}
+	}
+	s.body = append(bytes.Repeat([]byte("\n"), lineAt(data, len(data)-len(body))-1), body...)
+	return s, nil
+}

@@ -1,0 +1,161 @@
+package article
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"genreport/measure"
+	"genreport/measure/stats"
+)
+
+// Catalog is what can be measured: references are checked against it.
+type Catalog map[string]Known
+
+// Known is one experiment of the catalog.
+type Known struct {
+	Metrics map[string]measure.Metric
+	Texts   []string
+	Cases   []measure.Labels // without the broker
+}
+
+// labelValues are the values of a label over the cases, in their order.
+func (k Known) labelValues(label string) []string {
+	var out []string
+	for _, c := range k.Cases {
+		if v, ok := c[label]; ok && !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+func (k Known) labels() []string {
+	var out []string
+	for _, c := range k.Cases {
+		for l := range c {
+			if !slices.Contains(out, l) {
+				out = append(out, l)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Data is the measurements that pages may show.
+type Data struct {
+	catalog  Catalog
+	runs     []measure.Recorded // oldest first
+	profiles []string
+}
+
+// NewData takes the runs whose profile is one of profiles.
+func NewData(catalog Catalog, runs []measure.Recorded, profiles []string) Data {
+	d := Data{catalog: catalog, profiles: profiles}
+	for _, r := range runs {
+		if slices.Contains(profiles, r.Run.Profile) {
+			d.runs = append(d.runs, r)
+		}
+	}
+	return d
+}
+
+// Runs are those that pages may show, oldest first.
+func (d Data) Runs() []measure.Recorded { return d.runs }
+
+// find is the newest complete result of an experiment that has the broker, and
+// its run; or why there is none.
+func (d Data) find(experiment, broker string) (measure.Result, measure.Run, string) {
+	for _, rec := range slices.Backward(d.runs) {
+		res, ok := rec.Results[experiment]
+		if !ok || !res.Complete() {
+			continue
+		}
+		if slices.ContainsFunc(res.Cells, func(c measure.Cell) bool { return c.Labels["broker"] == broker }) {
+			return res, rec.Run, ""
+		}
+	}
+	return measure.Result{}, measure.Run{}, fmt.Sprintf("no complete %s run of %s on %s", strings.Join(d.profiles, " or "), experiment, broker)
+}
+
+// group is the repeats of one case.
+type group struct {
+	labels measure.Labels
+	cells  []measure.Cell
+}
+
+// groups are the cases of a result that have the labels, in measured order.
+func groups(r measure.Result, want measure.Labels) []group {
+	var out []group
+	for _, c := range r.Cells {
+		if !c.Labels.Match(want) {
+			continue
+		}
+		i := slices.IndexFunc(out, func(g group) bool { return maps.Equal(g.labels, c.Labels) })
+		if i < 0 {
+			out = append(out, group{labels: c.Labels})
+			i = len(out) - 1
+		}
+		out[i].cells = append(out[i].cells, c)
+	}
+	return out
+}
+
+// samples are the numbers of a metric, and the reasons of those that lack.
+func (g group) samples(metric string) (numbers []float64, reasons []string) {
+	for _, c := range g.cells {
+		v := c.Values[metric]
+		if v.OK() {
+			numbers = append(numbers, v.Float64())
+		} else if !slices.Contains(reasons, v.Reason()) {
+			reasons = append(reasons, v.Reason())
+		}
+	}
+	return numbers, reasons
+}
+
+// summary is the statistics of a metric, or why there are none. A case with a
+// failed repeat has none: the repeats that remain would be a selection.
+func (g group) summary(metric string) (stats.Summary, string) {
+	numbers, reasons := g.samples(metric)
+	if len(reasons) > 0 {
+		return stats.Summary{}, strings.Join(reasons, "; ")
+	}
+	s, err := stats.Summarize(numbers)
+	if err != nil {
+		return stats.Summary{}, err.Error()
+	}
+	return s, ""
+}
+
+// text is what all repeats said; one that differs makes it missing.
+func (g group) text(name string) (string, string) {
+	said := map[string]bool{}
+	for _, c := range g.cells {
+		if c.Failure != nil {
+			return "", c.Failure.Reason
+		}
+		said[c.Texts[name]] = true
+	}
+	if len(said) != 1 {
+		return "", "the repeats differ"
+	}
+	for t := range said {
+		if t == "" {
+			return "", "nothing was said"
+		}
+		return t, ""
+	}
+	return "", "no repeats"
+}
+
+func labelNumber(l measure.Labels, label string) (float64, error) {
+	x, err := strconv.ParseFloat(l[label], 64)
+	if err != nil || x == 0 {
+		return 0, fmt.Errorf("label %s=%q is not a number to divide by", label, l[label])
+	}
+	return x, nil
+}

@@ -1,0 +1,140 @@
+package article
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+
+	"genreport/measure"
+)
+
+// A reference is written ${ … }:
+//
+//	reference = target labels [ ":" labels ] [ "|" options ]
+//	target    = experiment "/" name | name
+//	name      = metric, text, or "@" parameter
+//	labels    = { label "=" value }
+//	options   = { word | word "=" value }
+//
+// With ":" it is the ratio of two cases of the same metric; the second labels
+// override the first. Within a block that gives an experiment, the target is
+// just the name. The experiments "broker", "client", "machine" and "run" stand
+// for what run.json tells of them.
+type ref struct {
+	experiment string
+	name       string
+	labels     measure.Labels
+	over       measure.Labels // of the ratio's second case; nil: no ratio
+	options    options
+}
+
+type options struct {
+	digits int    // significant digits; 0: as many as suit the metric
+	unit   string // display unit; "": as suits the value
+	bare   bool   // the number without its unit
+	stat   string // "" (median), min, max, range, slope
+	by     string // label of slope
+	per    string // divide by this label's number
+}
+
+const (
+	refOpen  = "${"
+	refClose = "}"
+)
+
+// parseRef reads what stands between ${ and }.
+func parseRef(text string) (ref, error) {
+	r := ref{labels: measure.Labels{}}
+	body, opts, hasOptions := strings.Cut(text, "|")
+	first, second, ratio := strings.Cut(body, " : ")
+	words := strings.Fields(first)
+	if len(words) == 0 {
+		return r, errors.New("the reference is empty; it is ${experiment/metric label=value}")
+	}
+	r.name = words[0]
+	if e, n, ok := strings.Cut(words[0], "/"); ok {
+		r.experiment, r.name = e, n
+	}
+	if r.name == "" {
+		return r, fmt.Errorf("reference %q names no metric", text)
+	}
+	if err := readLabels(r.labels, words[1:]); err != nil {
+		return r, err
+	}
+	if ratio {
+		r.over = maps.Clone(r.labels)
+		before := maps.Clone(r.over)
+		if err := readLabels(r.over, strings.Fields(second)); err != nil {
+			return r, err
+		}
+		if maps.Equal(before, r.over) {
+			return r, fmt.Errorf("the ratio %q compares a case with itself", text)
+		}
+	}
+	if hasOptions {
+		return r, r.options.read(strings.Fields(opts))
+	}
+	return r, nil
+}
+
+func readLabels(into measure.Labels, words []string) error {
+	seen := map[string]bool{}
+	for _, w := range words {
+		k, v, ok := strings.Cut(w, "=")
+		if !ok || k == "" || v == "" {
+			return fmt.Errorf("%q is not label=value", w)
+		}
+		if seen[k] {
+			return fmt.Errorf("label %s is there twice", k)
+		}
+		seen[k] = true
+		into[k] = v
+	}
+	return nil
+}
+
+func (o *options) read(words []string) error {
+	for _, w := range words {
+		k, v, _ := strings.Cut(w, "=")
+		switch k {
+		case "digits":
+			n, err := strconv.Atoi(v)
+			if err != nil || n < 1 || n > 15 {
+				return fmt.Errorf("digits=%s is not in 1…15", v)
+			}
+			o.digits = n
+		case "unit":
+			if _, ok := units[v]; !ok {
+				return unknown("unit", v, keys(units))
+			}
+			o.unit = v
+		case "bare":
+			o.bare = true
+		case "min", "max", "range":
+			o.stat = k
+		case "slope":
+			if v == "" {
+				return errors.New("slope needs a label: slope=LABEL")
+			}
+			o.stat, o.by = k, v
+		case "per":
+			if v == "" {
+				return errors.New("per needs a label: per=LABEL")
+			}
+			o.per = v
+		default:
+			return unknown("option", k, []string{"digits", "unit", "bare", "min", "max", "range", "slope", "per"})
+		}
+	}
+	return nil
+}
+
+func keys[V any](m map[string]V) []string {
+	var out []string
+	for k := range m {
+		out = append(out, k)
+	}
+	return out
+}

@@ -1,0 +1,454 @@
+package article
+
+import (
+	"errors"
+	"fmt"
+	"html/template"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"genreport/measure"
+	"genreport/measure/stats"
+)
+
+// resolver looks up references for one page.
+type resolver struct {
+	data     Data
+	lang     string
+	brokers  map[string]string // alias -> label
+	missing  int
+	draft    bool
+	evidence []evidenceKey
+	runs     []Source
+}
+
+// evidenceKey is a case whose numbers the page shows.
+type evidenceKey struct {
+	experiment string
+	labels     measure.Labels
+}
+
+// resolved is what a reference stands for.
+type resolved struct {
+	text    string // the number, or what it reads when there is none
+	missing string // why there is none
+	anchor  string // evidence behind it; may be ""
+	said    bool   // text is what a program said, not a number
+}
+
+func (v resolved) html(lang string) template.HTML {
+	text := template.HTMLEscapeString(v.text)
+	switch {
+	case v.missing != "":
+		return template.HTML(`<span class="missing">` + text + `</span>`)
+	case v.anchor == "":
+		return template.HTML(text)
+	}
+	return template.HTML(`<a class="n" href="#` + template.HTMLEscapeString(v.anchor) + `">` + text + `</a>`)
+}
+
+func notMeasured(lang, reason string) string {
+	if lang == "zh" {
+		return "未测量(" + reason + ")"
+	}
+	return "not measured (" + reason + ")"
+}
+
+// lookup resolves a reference within defaults; an error is a wrong reference.
+func (r *resolver) lookup(in ref, defaults ref) (resolved, error) {
+	if in.experiment == "" {
+		in.experiment = defaults.experiment
+	}
+	in.labels = overlay(defaults.labels, in.labels)
+	if in.over != nil {
+		in.over = overlay(defaults.labels, in.over)
+	}
+	if in.experiment == "" {
+		return resolved{}, fmt.Errorf("%q names no experiment; write experiment/%s", in.name, in.name)
+	}
+	if isFact(in.experiment) {
+		return r.fact(in)
+	}
+	known, ok := r.data.catalog[in.experiment]
+	if !ok {
+		return resolved{}, unknown("experiment", in.experiment, append(keys(r.data.catalog), factNames()...))
+	}
+	if name, ok := strings.CutPrefix(in.name, "@"); ok {
+		return r.parameter(in, name)
+	}
+	if slices.Contains(known.Texts, in.name) {
+		return r.said(known, in)
+	}
+	metric, ok := known.Metrics[in.name]
+	if !ok {
+		return resolved{}, unknown("metric", in.name, append(keys(known.Metrics), known.Texts...))
+	}
+	if in.over != nil {
+		return r.ratio(known, in)
+	}
+	switch in.options.stat {
+	case "range", "slope":
+		return r.overCases(known, metric, in)
+	}
+	c, err := r.oneCase(known, in.experiment, in.labels)
+	if err != nil || c.missing != "" {
+		return r.miss(c.missing), err
+	}
+	s, reason := c.summary(in.name)
+	if reason != "" {
+		return r.miss(reason), nil
+	}
+	value, err := in.options.pick(s, c.labels)
+	if err != nil {
+		return resolved{}, err
+	}
+	text := formatValue(value, metric.Unit, in.options)
+	if n := int64(value); metric.Exact && float64(n) == value && in.options == (options{}) {
+		text = formatExact(n)
+	}
+	return resolved{text: text, anchor: r.cite(in.experiment, c.labels)}, nil
+}
+
+// pick is the statistic that the options ask for.
+func (o options) pick(s stats.Summary, l measure.Labels) (float64, error) {
+	x := s.Median
+	switch o.stat {
+	case "min":
+		x = s.Min
+	case "max":
+		x = s.Max
+	}
+	if o.per == "" {
+		return x, nil
+	}
+	by, err := labelNumber(l, o.per)
+	return x / by, err
+}
+
+func overlay(under, over measure.Labels) measure.Labels {
+	out := measure.Labels{}
+	maps.Copy(out, under)
+	maps.Copy(out, over)
+	return out
+}
+
+func (r *resolver) miss(reason string) resolved {
+	r.missing++
+	return resolved{text: notMeasured(r.lang, reason), missing: reason}
+}
+
+// found is the case of a reference, or why it has none.
+type found struct {
+	group
+	missing string
+}
+
+// oneCase finds the single case that labels name.
+func (r *resolver) oneCase(known Known, experiment string, want measure.Labels) (found, error) {
+	all, missing, err := r.cases(known, experiment, want)
+	if err != nil || missing != "" {
+		return found{missing: missing}, err
+	}
+	if len(all) > 1 {
+		var vary []string
+		for _, l := range known.labels() {
+			if all[0].labels[l] != all[1].labels[l] {
+				vary = append(vary, l)
+			}
+		}
+		return found{}, fmt.Errorf("the labels name %d cases of %s; give %s too", len(all), experiment, strings.Join(vary, ", "))
+	}
+	return found{group: all[0]}, nil
+}
+
+// cases are all that labels name, at least one unless something is missing.
+func (r *resolver) cases(known Known, experiment string, want measure.Labels) (all []group, missing string, err error) {
+	want = maps.Clone(want)
+	alias := want["broker"]
+	if alias == "" {
+		alias = "current"
+	}
+	label, ok := r.brokers[alias]
+	if !ok {
+		return nil, "", unknown("broker alias", alias, keys(r.brokers))
+	}
+	delete(want, "broker")
+	for l, v := range want {
+		values := known.labelValues(l)
+		if len(values) == 0 {
+			return nil, "", unknown("label", l, known.labels())
+		}
+		if !slices.Contains(values, v) {
+			return nil, "", fmt.Errorf("label %s of %s: %w", l, experiment, unknown("value", v, values))
+		}
+	}
+	if !slices.ContainsFunc(known.Cases, func(c measure.Labels) bool { return c.Match(want) }) {
+		return nil, "", fmt.Errorf("no case of %s has the labels %s", experiment, want)
+	}
+	res, run, why := r.data.find(experiment, label)
+	if why != "" {
+		return nil, why, nil
+	}
+	r.use(run, experiment)
+	want["broker"] = label
+	if all = groups(res, want); len(all) == 0 {
+		return nil, fmt.Sprintf("run %s has no such case", run.ID), nil
+	}
+	return all, "", nil
+}
+
+// overCases are the statistics that take several cases: range and slope.
+func (r *resolver) overCases(known Known, metric measure.Metric, in ref) (resolved, error) {
+	all, missing, err := r.cases(known, in.experiment, in.labels)
+	if err != nil || missing != "" {
+		return r.miss(missing), err
+	}
+	var xs, ys []float64
+	for _, g := range all {
+		s, reason := g.summary(in.name)
+		if reason != "" {
+			return r.miss(reason), nil
+		}
+		y, err := in.options.pick(s, g.labels)
+		if err != nil {
+			return resolved{}, err
+		}
+		ys = append(ys, y)
+		r.cite(in.experiment, g.labels)
+		if in.options.stat == "slope" {
+			x, err := labelNumber(g.labels, in.options.by)
+			if err != nil {
+				return resolved{}, err
+			}
+			xs = append(xs, x)
+		}
+	}
+	anchor := r.cite(in.experiment, all[0].labels)
+	if in.options.stat == "slope" {
+		slope, err := stats.Slope(xs, ys)
+		if err != nil {
+			return resolved{}, err
+		}
+		return resolved{text: formatValue(slope, metric.Unit, in.options), anchor: anchor}, nil
+	}
+	low, high := formatValue(slices.Min(ys), metric.Unit, in.options), formatValue(slices.Max(ys), metric.Unit, in.options)
+	if low == high {
+		return resolved{text: low, anchor: anchor}, nil
+	}
+	return resolved{text: low + "–" + high, anchor: anchor}, nil
+}
+
+func (r *resolver) ratio(known Known, in ref) (resolved, error) {
+	var values [2]float64
+	var anchor string
+	for i, labels := range []measure.Labels{in.labels, in.over} {
+		c, err := r.oneCase(known, in.experiment, labels)
+		if err != nil || c.missing != "" {
+			return r.miss(c.missing), err
+		}
+		s, reason := c.summary(in.name)
+		if reason != "" {
+			return r.miss(reason), nil
+		}
+		if values[i], err = in.options.pick(s, c.labels); err != nil {
+			return resolved{}, err
+		}
+		if a := r.cite(in.experiment, c.labels); anchor == "" {
+			anchor = a
+		}
+	}
+	if values[1] == 0 {
+		return r.miss("the ratio's second value is 0"), nil
+	}
+	digits := in.options.digits
+	if digits == 0 {
+		digits = 2 // a ratio of two noisy medians supports no more
+	}
+	return resolved{text: formatNumber(values[0]/values[1], digits), anchor: anchor}, nil
+}
+
+// said is what programs said, as it was.
+func (r *resolver) said(known Known, in ref) (resolved, error) {
+	if in.options != (options{}) || in.over != nil {
+		return resolved{}, fmt.Errorf("%s is text: it takes no options and no ratio", in.name)
+	}
+	c, err := r.oneCase(known, in.experiment, in.labels)
+	if err != nil || c.missing != "" {
+		return r.miss(c.missing), err
+	}
+	text, reason := c.text(in.name)
+	if reason != "" {
+		return r.miss(reason), nil
+	}
+	return resolved{text: text, anchor: r.cite(in.experiment, c.labels), said: true}, nil
+}
+
+// parameter is a size or setting that the experiment used.
+func (r *resolver) parameter(in ref, name string) (resolved, error) {
+	if in.options != (options{}) || in.over != nil {
+		return resolved{}, errors.New("a parameter takes no options and no ratio")
+	}
+	res, run, why := r.data.find(in.experiment, r.brokers["current"])
+	if why != "" {
+		return r.miss(why), nil
+	}
+	r.use(run, in.experiment)
+	text, ok := res.Parameters[name]
+	if !ok {
+		return resolved{}, unknown("parameter", name, keys(res.Parameters))
+	}
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		text = formatExact(n)
+	}
+	return resolved{text: text}, nil
+}
+
+// cite adds the case to the page's evidence and gives its anchor.
+func (r *resolver) cite(experiment string, labels measure.Labels) string {
+	key := evidenceKey{experiment, labels}
+	if !slices.ContainsFunc(r.evidence, func(k evidenceKey) bool {
+		return k.experiment == experiment && maps.Equal(k.labels, labels)
+	}) {
+		r.evidence = append(r.evidence, key)
+	}
+	return key.id()
+}
+
+func (k evidenceKey) id() string {
+	var b strings.Builder
+	b.WriteString("e-" + k.experiment)
+	for _, l := range slices.Sorted(maps.Keys(k.labels)) {
+		b.WriteString("-" + l + "-")
+		for _, c := range k.labels[l] {
+			if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' {
+				b.WriteRune(c)
+			} else {
+				b.WriteByte('_')
+			}
+		}
+	}
+	return b.String()
+}
+
+// use remembers where the page's numbers come from.
+func (r *resolver) use(run measure.Run, experiment string) {
+	if run.Profile == "quick" {
+		r.draft = true
+	}
+	i := slices.IndexFunc(r.runs, func(s Source) bool { return s.Run.ID == run.ID })
+	if i < 0 {
+		r.runs = append(r.runs, Source{Run: run, Data: Link{Href: "data/" + run.ID + "/run.json", Text: "run.json"}})
+		i = len(r.runs) - 1
+	}
+	if !slices.Contains(r.runs[i].Experiments, experiment) {
+		r.runs[i].Experiments = append(r.runs[i].Experiments, experiment)
+	}
+}
+
+// factNames are the targets that stand for what run.json tells.
+func factNames() []string { return []string{"broker", "client", "machine", "run"} }
+
+func isFact(experiment string) bool { return slices.Contains(factNames(), experiment) }
+
+// fact is something that run.json tells of the run that the page uses: the one
+// it took its first number from, or else the newest there is.
+func (r *resolver) fact(in ref) (resolved, error) {
+	if in.options != (options{}) || in.over != nil {
+		return resolved{}, fmt.Errorf("%s/%s takes no options and no ratio", in.experiment, in.name)
+	}
+	run, ok := r.factRun()
+	values := map[string]string{}
+	switch in.experiment {
+	case "machine":
+		m := run.Machine
+		values = map[string]string{"cpu": m.CPU, "cores": strconv.Itoa(m.Cores), "memory": formatValue(float64(m.MemoryBytes), measure.Bytes, options{digits: 2}), "os": m.OS, "kernel": m.Kernel, "arch": m.Arch}
+	case "run":
+		values = map[string]string{"id": run.ID, "profile": run.Profile, "date": run.Started.Format("2006-01-02")}
+	case "broker":
+		alias := in.labels["broker"]
+		if alias == "" {
+			alias = "current"
+		}
+		label, known := r.brokers[alias]
+		if !known {
+			return resolved{}, unknown("broker alias", alias, keys(r.brokers))
+		}
+		values = map[string]string{"rabbitmq": "", "erlang": "", "package": ""}
+		for _, b := range run.Brokers {
+			if b.Label == label {
+				values = map[string]string{"rabbitmq": b.RabbitMQ, "erlang": b.Erlang, "package": b.Package}
+			}
+		}
+	case "client":
+		values = map[string]string{"library": "", "version": "", "runtime": ""}
+		for _, c := range run.Clients {
+			if c.Label == in.labels["client"] {
+				values = map[string]string{"library": c.Library, "version": strings.TrimPrefix(c.Version, "v"), "runtime": c.Runtime}
+			}
+		}
+	}
+	text, there := values[in.name]
+	if !there {
+		return resolved{}, unknown("name", in.experiment+"/"+in.name, keys(values))
+	}
+	if !ok || text == "" {
+		return r.miss("no run tells it"), nil
+	}
+	return resolved{text: text}, nil
+}
+
+func (r *resolver) factRun() (measure.Run, bool) {
+	if len(r.runs) > 0 {
+		return r.runs[0].Run, true
+	}
+	for _, rec := range slices.Backward(r.data.runs) {
+		for _, res := range rec.Results {
+			if res.Complete() {
+				return rec.Run, true
+			}
+		}
+	}
+	return measure.Run{}, false
+}
+
+// expand resolves every reference in plain text; show makes each into what
+// goes into the result, and rest treats what is between them.
+func (r *resolver) expand(text string, defaults ref, show func(resolved) string, rest func(string) string) (string, error) {
+	var b strings.Builder
+	var errs []error
+	for {
+		before, after, ok := strings.Cut(text, refOpen)
+		b.WriteString(rest(before))
+		if !ok {
+			return b.String(), errors.Join(errs...)
+		}
+		inner, tail, closed := strings.Cut(after, refClose)
+		if !closed {
+			return "", errors.Join(append(errs, fmt.Errorf("%q has no closing }", refOpen+after))...)
+		}
+		parsed, err := parseRef(inner)
+		if err == nil {
+			var v resolved
+			if v, err = r.lookup(parsed, defaults); err == nil {
+				b.WriteString(show(v))
+			}
+		}
+		if err != nil {
+			errs = append(errs, err)
+		}
+		text = tail
+	}
+}
+
+// plain resolves text for where no markup goes: titles, descriptions.
+func (r *resolver) plain(text string) (string, error) {
+	return r.expand(text, ref{}, func(v resolved) string { return v.text }, func(s string) string { return s })
+}
+
+// inline resolves text without Markdown into HTML.
+func (r *resolver) inline(text string, defaults ref) (template.HTML, error) {
+	s, err := r.expand(text, defaults, func(v resolved) string { return string(v.html(r.lang)) }, template.HTMLEscapeString)
+	return template.HTML(s), err
+}

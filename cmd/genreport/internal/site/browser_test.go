@@ -1,0 +1,261 @@
+package site
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"genreport/cmd/genreport/internal/chart"
+)
+
+var look = flag.String("look", "", "directory to leave screenshots of the sample pages in")
+
+const chromium = "/usr/bin/chromium"
+
+// browser starts Chromium, which ends with the test.
+func browser(t *testing.T) context.Context {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts a browser")
+	}
+	if _, err := os.Stat(chromium); err != nil {
+		t.Fatalf("%v: run \"make setup\"", err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewExecAllocator(ctx, append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(chromium), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("disable-quic", true),
+		chromedp.Flag("disable-component-update", true), chromedp.UserDataDir(t.TempDir()))...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func realCharts(t *testing.T) Charts {
+	t.Helper()
+	r, err := chart.Load(filepath.Join("..", "..", "..", "..", "build", "echarts.js"))
+	if err != nil {
+		t.Fatalf("%v (\"make setup\" does it too)", err)
+	}
+	return r
+}
+
+// sampleSite writes the sample pages into a directory.
+func sampleSite(t *testing.T) string {
+	t.Helper()
+	files, err := Build(sampleInput(realCharts(t)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "public")
+	if err := Write(dir, files); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// troubles collects what a browser complains about.
+type troubles struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (c *troubles) add(format string, a ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.all = append(c.all, fmt.Sprintf(format, a...))
+}
+
+func (c *troubles) take() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := c.all
+	c.all = nil
+	return all
+}
+
+// watch collects console messages and requests that fail or leave prefix.
+func watch(t *testing.T, ctx context.Context, c *troubles) {
+	t.Helper()
+	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for e, err := range chromedp.Events(ctx, log.EntryAdded) {
+			if err != nil {
+				return
+			}
+			c.add("log: %s %s", e.Entry.Text, e.Entry.URL)
+		}
+	}()
+	go func() {
+		for e, err := range chromedp.Events(ctx, runtime.ExceptionThrown) {
+			if err != nil {
+				return
+			}
+			c.add("exception: %v", e.ExceptionDetails.Text)
+		}
+	}()
+	go func() {
+		for e, err := range chromedp.Events(ctx, network.LoadingFailed) {
+			if err != nil {
+				return
+			}
+			c.add("a request failed: %s", e.ErrorText)
+		}
+	}()
+	go func() {
+		for e, err := range chromedp.Events(ctx, network.RequestWillBeSent) {
+			if err != nil {
+				return
+			}
+			if u, err := url.Parse(e.Request.URL); err != nil || u.Scheme != "file" && u.Hostname() != "127.0.0.1" && u.Scheme != "about" {
+				c.add("a request to %s", e.Request.URL)
+			}
+		}
+	}()
+}
+
+func value[T any](t *testing.T, ctx context.Context, expression string) T {
+	t.Helper()
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
+	if err != nil {
+		t.Fatalf("%s: %v", expression, err)
+	}
+	return v
+}
+
+func TestBrowser(t *testing.T) {
+	ctx := browser(t)
+	dir := sampleSite(t)
+	// The same files, under a path and with the strictest policy that they are made for.
+	server := httptest.NewServer(http.StripPrefix("/repo/sub/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; img-src 'self'")
+		http.ServeFile(w, r, filepath.Join(dir, filepath.FromSlash(r.URL.Path)))
+	})))
+	t.Cleanup(server.Close)
+	var c troubles
+	watch(t, ctx, &c)
+
+	pages := []string{"index.html", "404.html", "zh/index.html", "en/index.html", "zh/channels-and-connections.html", "en/channels-and-connections.html"}
+	for _, root := range []string{"file://" + dir + "/", server.URL + "/repo/sub/"} {
+		for _, page := range pages {
+			for _, width := range []int64{360, 800, 1280} {
+				if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, 800), chromedp.Navigate(root+page)); err != nil {
+					t.Fatal(err)
+				}
+				// Opened, since that is when tables and commands can be too wide.
+				value[bool](t, ctx, `document.querySelectorAll("details").forEach(d => d.open = true), true`)
+				if w := value[int64](t, ctx, `document.documentElement.scrollWidth`); w > width {
+					wide := value[string](t, ctx, `[...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > innerWidth + 1).slice(0, 5).map(e => e.outerHTML.slice(0, 80)).join("\n")`)
+					t.Errorf("%s is %d px wide in a window of %d:\n%s", page, w, width, wide)
+				}
+				if rules := value[int64](t, ctx, `[...document.styleSheets].length`); rules != 1 {
+					t.Errorf("%s has %d style sheets in effect", page, rules)
+				}
+				for _, s := range c.take() {
+					t.Errorf("%s at %d px: %s", root+page, width, s)
+				}
+			}
+		}
+	}
+
+	// One of the two drawings of a figure is shown.
+	article := server.URL + "/repo/sub/en/channels-and-connections.html"
+	for width, want := range map[int64]string{360: "narrow", 559: "narrow", 560: "wide", 1280: "wide"} {
+		if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, 800), chromedp.Navigate(article)); err != nil {
+			t.Fatal(err)
+		}
+		got := value[string](t, ctx, `[...document.querySelectorAll(".chart svg")].filter(s => s.checkVisibility()).map(s => s.parentElement.className).join(" ")`)
+		if got != want+" "+want {
+			t.Errorf("at %d px the drawings shown are %q", width, got)
+		}
+	}
+
+	// A number leads to its samples though they are folded away.
+	if err := chromedp.Do(ctx, chromedp.Click(chromedp.CSS(`.prose a[href="#e-channels-64"]`)), chromedp.Sleep(300*time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	shown := `(() => { const e = document.querySelector(":target"), r = e.getBoundingClientRect(); return e.id + " " + (e.checkVisibility() && r.height > 50 && r.top >= 0 && r.top < innerHeight) })()`
+	if got := value[string](t, ctx, shown); got != "e-channels-64 true" {
+		t.Errorf("after a click on a number: %s", got)
+	}
+	if err := chromedp.Do(ctx, chromedp.Navigate("file://"+dir+"/zh/channels-and-connections.html#e-cost-1000"), chromedp.Sleep(300*time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	if got := value[string](t, ctx, shown); got != "e-cost-1000 true" {
+		t.Errorf("after opening the address of a case: %s", got)
+	}
+	for _, s := range c.take() {
+		t.Error(s)
+	}
+	if *look != "" {
+		screenshots(t, ctx, dir)
+	}
+}
+
+// screenshots leaves pictures of the sample pages to look at.
+func screenshots(t *testing.T, ctx context.Context, dir string) {
+	t.Helper()
+	if err := os.MkdirAll(*look, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	shot := func(page, name string, width int64, scheme, medium string) {
+		media := chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+			_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: medium, Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+			return err
+		})
+		if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, 900), media, chromedp.Navigate("file://"+dir+"/"+page)); err != nil {
+			t.Fatal(err)
+		}
+		picture, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(*look, fmt.Sprintf("%s-%d-%s.png", name, width, scheme)), picture, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, ".html") {
+			name := strings.ReplaceAll(strings.TrimSuffix(path, ".html"), "/", "-")
+			for _, width := range []int64{390, 1280} {
+				shot(path, name, width, "light", "")
+				shot(path, name, width, "dark", "")
+			}
+			if strings.Contains(path, "channels") {
+				shot(path+"#e-channels-4", name+"-target", 1280, "light", "")
+				shot(path+"#e-channels-4", name+"-target", 390, "dark", "")
+				shot(path, name+"-print", 700, "light", "print")
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pdf, err := chromedp.Run(ctx, chromedp.PrintToPDF())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(*look, "print.pdf"), pdf, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,474 @@
+package site
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"html"
+	"html/template"
+	"io"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"genreport/cmd/genreport/internal/article"
+	"genreport/cmd/genreport/internal/chart"
+	"genreport/measure"
+)
+
+// plainCharts draws as much of a figure as other packages' tests need.
+type plainCharts struct{}
+
+func (plainCharts) SVG(f chart.Figure) (string, error) {
+	title := html.EscapeString(f.Title)
+	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 360" role="img" aria-labelledby="%s-title"><title id="%s-title">%s</title></svg>`, f.ID, f.ID, title), nil
+}
+
+func build(t *testing.T, in Input) map[string][]byte {
+	t.Helper()
+	files, err := Build(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// element is a start tag.
+type element struct {
+	name  string
+	attrs map[string]string
+}
+
+var void = map[string]bool{"meta": true, "link": true, "br": true, "hr": true, "img": true, "wbr": true}
+
+// elements reads the start tags of a page, and fails when tags don't nest:
+// pages of this package and of its tests leave out no end tag.
+func elements(t *testing.T, name string, page []byte) []element {
+	t.Helper()
+	var all []element
+	var open []string
+	d := xml.NewDecoder(strings.NewReader(string(page)))
+	d.Strict, d.Entity = false, xml.HTMLEntity
+	for {
+		token, err := d.RawToken()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		switch x := token.(type) {
+		case xml.StartElement:
+			e := element{x.Name.Local, map[string]string{}}
+			for _, a := range x.Attr {
+				if _, twice := e.attrs[a.Name.Local]; twice {
+					t.Errorf("%s: <%s> has %s twice", name, e.name, a.Name.Local)
+				}
+				e.attrs[a.Name.Local] = a.Value
+			}
+			all = append(all, e)
+			if !void[e.name] {
+				open = append(open, e.name)
+			}
+		case xml.EndElement:
+			if void[x.Name.Local] {
+				continue
+			}
+			if len(open) == 0 || open[len(open)-1] != x.Name.Local {
+				t.Fatalf("%s: </%s> closes %v", name, x.Name.Local, open)
+			}
+			open = open[:len(open)-1]
+		}
+	}
+	if len(open) > 0 {
+		t.Errorf("%s: %v not closed", name, open)
+	}
+	return all
+}
+
+// inspect checks what has to hold for every page of a site.
+func inspect(t *testing.T, files map[string][]byte, base string) {
+	t.Helper()
+	ids := map[string]map[string]bool{}
+	pages := map[string][]element{}
+	for name, content := range files {
+		if strings.HasSuffix(name, ".html") {
+			pages[name] = elements(t, name, content)
+			ids[name] = map[string]bool{}
+			for _, e := range pages[name] {
+				if id, ok := e.attrs["id"]; ok {
+					if ids[name][id] {
+						t.Errorf("%s: the id %q is there twice", name, id)
+					}
+					ids[name][id] = true
+				}
+			}
+		}
+	}
+	for name, all := range pages {
+		level := 0
+		titles := 0
+		for _, e := range all {
+			switch e.name {
+			case "script", "style", "base", "iframe", "object", "embed", "form":
+				t.Errorf("%s has a <%s>", name, e.name)
+			case "h1", "h2", "h3", "h4", "h5", "h6":
+				l := int(e.name[1] - '0')
+				if l > level+1 {
+					t.Errorf("%s: <h%d> follows <h%d>", name, l, level)
+				}
+				if level = l; l == 1 {
+					titles++
+				}
+			}
+			for a, v := range e.attrs {
+				switch {
+				case a == "style", strings.HasPrefix(a, "on"):
+					t.Errorf("%s: <%s %s=%q>", name, e.name, a, v)
+				case (a == "aria-labelledby" || a == "aria-describedby") && !ids[name][v]:
+					t.Errorf("%s: %s=%q leads nowhere", name, a, v)
+				case a == "href" || a == "src":
+					rel := e.attrs["rel"]
+					if rel == "canonical" || rel == "alternate" {
+						if base == "" || !strings.HasPrefix(v, base) {
+							t.Errorf("%s: %s is %q", name, rel, v)
+						}
+						continue
+					}
+					u, err := url.Parse(v)
+					if err != nil || u.Scheme != "" || u.Host != "" {
+						t.Errorf("%s: %s is not relative: %v", name, v, err)
+						continue
+					}
+					to := name
+					switch {
+					case strings.HasPrefix(u.Path, "/") && name == "404.html" && base != "":
+						b, _ := url.Parse(base)
+						to = strings.TrimPrefix(u.Path, b.Path)
+					case strings.HasPrefix(u.Path, "/"):
+						t.Errorf("%s: %s is not relative", name, v)
+					case u.Path != "":
+						to = path.Join(path.Dir(name), u.Path)
+					}
+					if _, ok := files[to]; !ok {
+						t.Errorf("%s: %s leads to %s, which is not there", name, v, to)
+					} else if u.Fragment != "" && !ids[to][u.Fragment] {
+						t.Errorf("%s: nothing has the id of %s", name, v)
+					}
+				}
+			}
+		}
+		if titles != 1 {
+			t.Errorf("%s has %d <h1>", name, titles)
+		}
+	}
+}
+
+func TestSite(t *testing.T) {
+	for _, base := range []string{"", "https://example.org/repo/sub/", "https://example.org/repo/sub", "https://example.org"} {
+		in := sampleInput(plainCharts{})
+		in.BaseURL = base
+		files := build(t, in)
+		if base != "" {
+			base = strings.TrimSuffix(base, "/") + "/"
+		}
+		inspect(t, files, base)
+		for _, name := range []string{"index.html", "zh/index.html", "en/index.html", "zh/channels-and-connections.html", "en/channels-and-connections.html",
+			"404.html", ".nojekyll", "data/" + sampleRun + "/channel-limit.json"} {
+			if _, ok := files[name]; !ok {
+				t.Errorf("%s is missing", name)
+			}
+		}
+		page := string(files["en/channels-and-connections.html"])
+		for _, want := range []string{`<html lang="en">`, `href="../zh/channels-and-connections.html"`, `id="fig-channels-wide-title"`, `id="fig-channels-narrow-title"`,
+			`>RabbitMQ <span aria-hidden="true">·</span> 21<`, "Measured · output on this machine", "<th scope=\"row\">64</th>", "23.5 GiB", "not measured (the node did not answer)"} {
+			if !strings.Contains(page, want) {
+				t.Errorf("the English article has no %s", want)
+			}
+		}
+		for _, unwanted := range []string{"noindex", `class="notice"`} {
+			if strings.Contains(page, unwanted) {
+				t.Errorf("the article has %s", unwanted)
+			}
+		}
+		canonical := `<link rel="canonical" href="` + base + `en/channels-and-connections.html">`
+		alternate := `<link rel="alternate" hreflang="zh-Hans" href="` + base + `zh/channels-and-connections.html">`
+		if has := strings.Contains(page, canonical) && strings.Contains(page, alternate); has != (base != "") {
+			t.Errorf("with base URL %q: canonical and alternates there is %v", base, has)
+		}
+	}
+}
+
+func TestSameBytes(t *testing.T) {
+	a, b := build(t, sampleInput(plainCharts{})), build(t, sampleInput(plainCharts{}))
+	if !reflect.DeepEqual(a, b) {
+		t.Error("two builds differ")
+	}
+}
+
+const hostile = `</ScRiPt><img src=x onerror=alert(1)> "q" 'q' <!-- {{.}} & ` + "\u2028"
+
+func TestHostileStrings(t *testing.T) {
+	in := sampleInput(plainCharts{})
+	in.Title = map[string]string{"zh": hostile, "en": hostile}
+	in.Author, in.Tool = hostile, hostile
+	in.Footer = map[string][]string{"zh": {hostile}, "en": {hostile}}
+	for i := range in.Pages {
+		p := &in.Pages[i]
+		p.Series, p.Title, p.Question, p.Summary = hostile, hostile, hostile, hostile
+		p.Contents[0].Text = hostile
+		for _, b := range p.Blocks {
+			if b.Output != nil {
+				b.Output.Client = hostile
+			}
+			if f := b.Figure; f != nil {
+				f.Wide.Title, f.Narrow.Title = hostile, hostile
+				f.Table = article.Table{Head: []string{hostile, hostile}, Rows: [][]string{{hostile, hostile}}}
+				f.Data[0].Text = hostile
+			}
+		}
+		e := &p.Evidence[0]
+		e.Experiment, e.Command, e.Data.Text = hostile, hostile, hostile
+		e.Labels = measure.Labels{hostile: hostile}
+		e.Metrics = []article.EvidenceMetric{
+			{Name: hostile, Unit: hostile, Median: hostile, Low: "1", High: hostile, Interval: hostile, Samples: []string{hostile}, Description: hostile},
+			{Name: "x", Missing: hostile},
+		}
+		r := &p.Runs[0].Run
+		r.Profile, r.Machine.CPU, r.Brokers[0].RabbitMQ, r.Clients[0].Library, r.Warnings = hostile, hostile, hostile, hostile, []string{hostile}
+	}
+	files := build(t, in)
+	inspect(t, files, "")
+	for name, content := range files {
+		if !strings.HasSuffix(name, ".html") {
+			continue
+		}
+		if lower := strings.ToLower(string(content)); strings.Contains(lower, "</script") || strings.Contains(lower, "<img") || strings.Contains(lower, "<!--") {
+			t.Errorf("%s has a hostile string as markup", name)
+		}
+		if !strings.Contains(html.UnescapeString(string(content)), hostile) {
+			t.Errorf("%s does not show the hostile string as it is", name)
+		}
+	}
+}
+
+func TestNotices(t *testing.T) {
+	in := sampleInput(plainCharts{})
+	for i := range in.Pages {
+		in.Pages[i].Draft, in.Pages[i].Missing = true, 3
+	}
+	files := build(t, in)
+	inspect(t, files, "")
+	for name, want := range map[string][]string{
+		"en/channels-and-connections.html": {"not for publishing", "3 numbers of this article", "noindex"},
+		"zh/channels-and-connections.html": {"不用于发布", "有 3 处数字未测量"},
+		"en/index.html":                    {">Draft<"},
+	} {
+		for _, w := range want {
+			if !strings.Contains(string(files[name]), w) {
+				t.Errorf("%s does not say %q", name, w)
+			}
+		}
+	}
+}
+
+// A page with nothing but its title is a page.
+func TestBarePage(t *testing.T) {
+	in := sampleInput(plainCharts{})
+	in.Pages = []article.Page{{Slug: "bare", Lang: "zh", Title: "只有标题"}}
+	files := build(t, in)
+	inspect(t, files, "")
+	page := string(files["zh/bare.html"])
+	// English has no such page: the switch leads to its list.
+	if !strings.Contains(page, `href="../en/index.html"`) || strings.Contains(page, "_evidence") {
+		t.Error(page)
+	}
+	if !strings.Contains(string(files["en/index.html"]), "No articles yet.") {
+		t.Error("the English list does not say that it is empty")
+	}
+}
+
+func TestBuildRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*Input)
+		want   string
+	}{
+		"no language":      {func(in *Input) { in.Languages = nil }, "no languages"},
+		"unknown language": {func(in *Input) { in.Languages = append(in.Languages, "fr") }, `language "fr"`},
+		"no title":         {func(in *Input) { delete(in.Title, "en") }, `no title of the site in language "en"`},
+		"other language":   {func(in *Input) { in.Languages = []string{"zh"} }, `is in language "en"`},
+		"twice":            {func(in *Input) { in.Pages = append(in.Pages, in.Pages[0]) }, "is there twice"},
+		"slug":             {func(in *Input) { in.Pages[0].Slug = "../x" }, "its name may have"},
+		"index":            {func(in *Input) { in.Pages[0].Slug = "index" }, "its name may have"},
+		"base URL":         {func(in *Input) { in.BaseURL = "example.org" }, "is not of the form"},
+		"base URL scheme":  {func(in *Input) { in.BaseURL = "javascript://x/y" }, "is not of the form"},
+		"data path":        {func(in *Input) { in.Data["../x"] = nil }, "no valid path"},
+		"data missing":     {func(in *Input) { delete(in.Data, sampleRun+"/run.json") }, "data/" + sampleRun + "/run.json, which is not published"},
+		"chart":            {func(in *Input) { in.Charts = brokenCharts{} }, "zh/channels-and-connections.html: figure fig-channels: no ink"},
+	} {
+		in := sampleInput(plainCharts{})
+		c.change(&in)
+		if _, err := Build(in); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: the error is %v, want %q in it", name, err, c.want)
+		}
+	}
+}
+
+type brokenCharts struct{}
+
+func (brokenCharts) SVG(chart.Figure) (string, error) { return "", errors.New("no ink") }
+
+func TestOutputTables(t *testing.T) {
+	zh, err := ui("zh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := func(head bool, cells ...template.HTML) article.OutputLine {
+		return article.OutputLine{Cells: cells, Head: head}
+	}
+	out := makeOutput(article.Output{Lines: []article.OutputLine{
+		line(false, "text"),
+		line(true, "what", "n", "note"),
+		line(false, "1 个连接", `<a class="n" href="#x">1,000</a> ms`, "2 fast"),
+		line(false, "2 个连接", `<span class="missing">未测量</span>`, "slow"),
+		line(true, "x", "y"),
+		line(false, "−1", "~2", "3"),
+	}}, 1, zh)
+	if len(out.Parts) != 3 || out.Parts[0].Text != "text" {
+		t.Fatalf("parts: %+v", out.Parts)
+	}
+	numbers := func(p part) (all []bool) {
+		for _, c := range p.Rows[0] {
+			all = append(all, c.Number)
+		}
+		return all
+	}
+	if got := numbers(out.Parts[1]); !slices.Equal(got, []bool{false, true, false}) {
+		t.Errorf("first table: %v", got)
+	}
+	if got := numbers(out.Parts[2]); !slices.Equal(got, []bool{true, true, true}) || len(out.Parts[2].Head) != 3 {
+		t.Errorf("second table: %v, %v", got, out.Parts[2].Head)
+	}
+}
+
+// Every string is there in every language, and says as many numbers.
+func TestTexts(t *testing.T) {
+	verbs := regexp.MustCompile(`%[ds]`)
+	zh, err := ui("zh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	en, err := ui("en")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := reflect.ValueOf(zh), reflect.ValueOf(en)
+	for i := range a.NumField() {
+		x, y, name := a.Field(i).String(), b.Field(i).String(), a.Type().Field(i).Name
+		if x == "" || y == "" {
+			t.Errorf("%s is empty", name)
+		}
+		if !slices.Equal(verbs.FindAllString(x, -1), verbs.FindAllString(y, -1)) {
+			t.Errorf("%s: %q and %q", name, x, y)
+		}
+	}
+	if _, err := ui("fr"); err == nil || !strings.Contains(err.Error(), `"fr"`) {
+		t.Errorf("an unknown language: %v", err)
+	}
+}
+
+// The style sheet asks no other host for anything.
+func TestStyle(t *testing.T) {
+	for name, content := range build(t, sampleInput(plainCharts{})) {
+		if strings.HasSuffix(name, ".css") && regexp.MustCompile(`url\(|@import|//`).Match(content) {
+			t.Errorf("%s loads something", name)
+		}
+	}
+}
+
+func TestWrite(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "not", "there", "public")
+	read := func(name string) string {
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			return err.Error()
+		}
+		return string(b)
+	}
+	if err := Write(dir, map[string][]byte{"index.html": []byte("one"), "zh/a.html": nil}); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(dir, map[string][]byte{"index.html": []byte("two")}); err != nil {
+		t.Fatal(err)
+	}
+	if read("index.html") != "two" {
+		t.Error(read("index.html"))
+	}
+	if _, err := os.Stat(filepath.Join(dir, "zh")); err == nil {
+		t.Error("what the site no longer has is still there")
+	}
+	for name, files := range map[string]map[string][]byte{
+		"outside":  {"../x": nil},
+		"absolute": {"/x": nil},
+		"conflict": {"index.html": []byte("three"), "a": nil, "a/b": nil},
+	} {
+		if err := Write(dir, files); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+		if read("index.html") != "two" {
+			t.Errorf("%s: the old site is gone: %s", name, read("index.html"))
+		}
+	}
+	left, err := os.ReadDir(filepath.Dir(dir))
+	if err != nil || len(left) != 1 {
+		t.Errorf("left behind: %v %v", left, err)
+	}
+}
+
+func TestWriteRefusesForeignDirectories(t *testing.T) {
+	dir := t.TempDir()
+	if err := Write(dir, map[string][]byte{"index.html": nil}); err != nil {
+		t.Fatalf("an empty directory: %v", err)
+	}
+	dir = t.TempDir()
+	mine := filepath.Join(dir, "thesis.txt")
+	if err := os.WriteFile(mine, []byte("years of work"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(dir, map[string][]byte{"index.html": nil}); err == nil || !strings.Contains(err.Error(), "--out") {
+		t.Errorf("a directory with other files: %v", err)
+	}
+	if b, err := os.ReadFile(mine); err != nil || string(b) != "years of work" {
+		t.Error("a file was lost")
+	}
+	if err := Write(mine, nil); err == nil {
+		t.Error("a file was taken for a directory")
+	}
+}
+
+// A link to the directory to write stays one.
+func TestWriteThroughLink(t *testing.T) {
+	parent := t.TempDir()
+	link, real := filepath.Join(parent, "public"), filepath.Join(parent, "real")
+	if err := os.Mkdir(real, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("real", link); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(link, map[string][]byte{"index.html": []byte("x")}); err != nil {
+		t.Fatal(err)
+	}
+	if i, err := os.Lstat(link); err != nil || i.Mode()&os.ModeSymlink == 0 {
+		t.Error("the link was replaced")
+	}
+	if b, err := os.ReadFile(filepath.Join(real, "index.html")); err != nil || string(b) != "x" {
+		t.Error(string(b), err)
+	}
+}

@@ -1,0 +1,386 @@
+package site
+
+import (
+	"errors"
+	"fmt"
+	"html"
+	"html/template"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"genreport/cmd/genreport/internal/article"
+	"genreport/cmd/genreport/internal/chart"
+	"genreport/measure"
+)
+
+// articleView is what article.html shows.
+type articleView struct {
+	frame
+	Page          article.Page
+	Byline        bool
+	Measured      string // date
+	MissingNotice string
+	HeadlineSize  string // class
+	Contents      []article.Heading
+	Blocks        []block
+	HasEvidence   bool
+	EvidenceID    string
+	Groups        []group
+	Runs          []run
+}
+
+type block struct {
+	HTML   template.HTML
+	Figure *figure
+	Output *output
+}
+
+type figure struct {
+	UI             text
+	ID, Label      string
+	Title, Caption template.HTML
+	Wide, Narrow   template.HTML // SVG
+	Table          article.Table
+	TableLabel     string
+	Data           []article.Link
+}
+
+// output is a sample output: text and tables in turn.
+type output struct {
+	UI            text
+	Client, Label string
+	Parts         []part
+}
+
+// part is a line of text, or a table when it has rows.
+type part struct {
+	Text   template.HTML
+	Strong bool
+	Head   []cell
+	Rows   [][]cell
+}
+
+type cell struct {
+	HTML   template.HTML
+	Number bool // aligned to the right
+}
+
+// group is the evidence of one experiment.
+type group struct {
+	Name, Count string
+	Cases       []evidence
+}
+
+type evidence struct {
+	UI      text
+	ID      string
+	Labels  []label
+	Metrics []article.EvidenceMetric
+	Command string
+	Data    article.Link
+}
+
+type label struct{ Key, Value string }
+
+// run is where and with what was measured.
+type run struct {
+	UI   text
+	ID   string
+	Rows []row
+}
+
+type row struct {
+	Name   string
+	Values []string
+	Link   *article.Link
+}
+
+// article makes the view of a page.
+func (b *builder) article(p article.Page) (articleView, error) {
+	path, t := pagePath(p), b.texts[p.Lang]
+	v := articleView{frame: b.frame(path, p.Lang, p.Title, p.Summary), Page: p, Contents: slices.Clone(p.Contents)}
+	same := func(lang string) string {
+		if other := pagePath(article.Page{Lang: lang, Slug: p.Slug}); b.pages[other] {
+			return other
+		}
+		return ""
+	}
+	v.Switch = b.languages(path, p.Lang, func(lang string) string {
+		if other := same(lang); other != "" {
+			return other
+		}
+		return indexPath(lang)
+	})
+	v.Canonical, v.Alternates = b.absolute(path), b.alternates(same)
+	v.NoIndex = p.Draft
+	for _, r := range p.Runs {
+		v.Measured = max(v.Measured, date(r.Run.Started))
+	}
+	v.Byline = v.Author != "" || v.Measured != ""
+	if p.Missing > 0 {
+		v.MissingNotice = count(p.Missing, t.MissingOne, t.MissingMany)
+	}
+	v.HeadlineSize = headlineSize(p.Headlines)
+
+	links := linker{b: b, from: path}
+	figures, outputs := 0, 0
+	for _, in := range p.Blocks {
+		out := block{HTML: in.HTML}
+		switch {
+		case in.Figure != nil:
+			figures++
+			f, err := b.figure(*in.Figure, figures, t, &links)
+			if err != nil {
+				return v, err
+			}
+			out.Figure = f
+		case in.Output != nil:
+			outputs++
+			out.Output = makeOutput(*in.Output, outputs, t)
+		}
+		v.Blocks = append(v.Blocks, out)
+	}
+	v.Groups = groups(p.Evidence, t, &links)
+	for _, s := range p.Runs {
+		v.Runs = append(v.Runs, makeRun(s, t, &links))
+	}
+	if v.HasEvidence = len(v.Groups)+len(v.Runs) > 0; v.HasEvidence {
+		v.EvidenceID = "_evidence" // ids of headings never begin like this
+		v.Contents = append(v.Contents, article.Heading{ID: v.EvidenceID, Text: t.Evidence})
+	}
+	return v, errors.Join(links.errs...)
+}
+
+// linker makes links to files of the site, and remembers those that lead
+// nowhere.
+type linker struct {
+	b    *builder
+	from string
+	errs []error
+}
+
+func (l *linker) to(in article.Link) article.Link {
+	if in.Href == "" {
+		return in
+	}
+	if !l.b.isFile(in.Href) {
+		l.errs = append(l.errs, fmt.Errorf("it links to %s, which is not published", in.Href))
+	}
+	if in.Text == "" {
+		in.Text = in.Href[strings.LastIndexByte(in.Href, '/')+1:]
+	}
+	in.Href = l.b.link(l.from, in.Href)
+	return in
+}
+
+func (b *builder) figure(in article.Figure, number int, t text, links *linker) (*figure, error) {
+	f := &figure{UI: t, ID: in.ID, Label: fmt.Sprintf(t.Figure, number), Title: in.Title, Caption: in.Caption, Table: in.Table}
+	f.TableLabel = t.FigureData + t.Separator + f.Label
+	for _, size := range []struct {
+		figure chart.Figure
+		svg    *template.HTML
+	}{{in.Wide, &f.Wide}, {in.Narrow, &f.Narrow}} {
+		svg, err := b.in.Charts.SVG(size.figure)
+		if err != nil {
+			return nil, fmt.Errorf("figure %s: %w", in.ID, err)
+		}
+		*size.svg = template.HTML(svg)
+	}
+	for _, d := range in.Data {
+		f.Data = append(f.Data, links.to(d))
+	}
+	return f, nil
+}
+
+func makeOutput(in article.Output, number int, t text) *output {
+	out := &output{UI: t, Client: in.Client, Label: fmt.Sprintf("%s (%d)", t.Output, number)}
+	for i := 0; i < len(in.Lines); {
+		if len(in.Lines[i].Cells) <= 1 {
+			p := part{Strong: in.Lines[i].Head}
+			for _, c := range in.Lines[i].Cells {
+				p.Text = c
+			}
+			out.Parts = append(out.Parts, p)
+			i++
+			continue
+		}
+		end := i + 1 // a line that names columns begins another table
+		for end < len(in.Lines) && len(in.Lines[end].Cells) > 1 && !in.Lines[end].Head {
+			end++
+		}
+		out.Parts = append(out.Parts, makeTable(in.Lines[i:end]))
+		i = end
+	}
+	return out
+}
+
+// makeTable aligns a column to the right when every cell below its name is a
+// number. The first column may begin with one and still be words, as in
+// "1 connection × 16 channels": then it stays on the left.
+func makeTable(lines []article.OutputLine) part {
+	width := 0
+	for _, l := range lines {
+		width = max(width, len(l.Cells))
+	}
+	numeric := make([]bool, width)
+	for c := range numeric {
+		some, all := false, true
+		for _, l := range lines {
+			if l.Head || c >= len(l.Cells) {
+				continue
+			}
+			switch text := plain(l.Cells[c]); {
+			case text == "" || strings.Contains(string(l.Cells[c]), `class="missing"`):
+			case startsWithNumber(text) && (c > 0 || !strings.ContainsFunc(text, unicode.IsLetter)):
+				some = true
+			default:
+				all = false
+			}
+		}
+		numeric[c] = some && all
+	}
+	var p part
+	for _, l := range lines {
+		cells := make([]cell, width)
+		for c := range cells {
+			cells[c].Number = numeric[c]
+			if c < len(l.Cells) {
+				cells[c].HTML = l.Cells[c]
+			}
+		}
+		if l.Head {
+			p.Head = cells
+		} else {
+			p.Rows = append(p.Rows, cells)
+		}
+	}
+	if p.Rows == nil { // names without a row: an empty table would show nothing
+		p.Rows, p.Head = [][]cell{p.Head}, nil
+	}
+	return p
+}
+
+func startsWithNumber(s string) bool {
+	s = strings.TrimLeft(s, "~≈<>≤≥+-−± ")
+	r, _ := utf8.DecodeRuneInString(s)
+	return unicode.IsDigit(r)
+}
+
+var tag = regexp.MustCompile(`<[^>]*>`)
+
+// plain is the text of HTML.
+func plain(h template.HTML) string {
+	return strings.TrimSpace(html.UnescapeString(tag.ReplaceAllString(string(h), "")))
+}
+
+// headlineSize is the class under which the headline figures stand in one row.
+func headlineSize(all []article.Headline) string {
+	longest := 0
+	for _, h := range all {
+		longest = max(longest, utf8.RuneCountInString(plain(h.Value)))
+	}
+	switch {
+	case longest <= 8:
+		return "large"
+	case longest <= 16:
+		return "medium"
+	}
+	return "small"
+}
+
+func groups(all []article.Evidence, t text, links *linker) []group {
+	var out []group
+	for _, e := range all {
+		i := slices.IndexFunc(out, func(g group) bool { return g.Name == e.Experiment })
+		if i < 0 {
+			i = len(out)
+			out = append(out, group{Name: e.Experiment})
+		}
+		v := evidence{UI: t, ID: e.ID, Command: e.Command, Data: links.to(e.Data), Metrics: slices.Clone(e.Metrics)}
+		for k, m := range v.Metrics {
+			// "18 KiB" says its unit already, and counts have none.
+			switch {
+			case m.Unit == string(measure.PerSecond):
+				v.Metrics[k].Unit = "/s"
+			case m.Unit == string(measure.Count) || strings.HasSuffix(m.Median, m.Unit):
+				v.Metrics[k].Unit = ""
+			}
+		}
+		for _, k := range sortedKeys(e.Labels) {
+			v.Labels = append(v.Labels, label{k, e.Labels[k]})
+		}
+		out[i].Cases = append(out[i].Cases, v)
+	}
+	for i := range out {
+		out[i].Count = count(len(out[i].Cases), t.CaseOne, t.CaseMany)
+	}
+	return out
+}
+
+func makeRun(s article.Source, t text, links *linker) run {
+	r := s.Run
+	v := run{UI: t, ID: r.ID}
+	add := func(name string, values ...string) {
+		values = slices.DeleteFunc(values, func(s string) bool { return s == "" })
+		if len(values) > 0 {
+			v.Rows = append(v.Rows, row{Name: name, Values: values})
+		}
+	}
+	join := func(parts ...string) string {
+		return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), t.Separator)
+	}
+	add(t.Experiments, strings.Join(s.Experiments, t.Separator))
+	add(t.Profile, r.Profile)
+	when := r.Started.UTC().Format("2006-01-02 15:04")
+	if r.Ended != nil {
+		layout := "15:04"
+		if date(*r.Ended) != date(r.Started) {
+			layout = "2006-01-02 15:04"
+		}
+		when += " – " + r.Ended.UTC().Format(layout)
+	}
+	add(t.Date, when+" UTC")
+	m := r.Machine
+	var cores, memory, kernel string
+	if m.Cores > 0 {
+		cores = fmt.Sprintf(t.Cores, m.Cores)
+	}
+	if m.MemoryBytes > 0 {
+		memory = fmt.Sprintf("%.1f GiB", float64(m.MemoryBytes)/(1<<30))
+	}
+	if m.Kernel != "" {
+		kernel = t.Kernel + " " + m.Kernel
+	}
+	add(t.Machine, join(m.CPU, cores, memory), join(m.OS, kernel, m.Arch, m.Virtualisation))
+	var lines []string
+	for _, x := range r.Brokers {
+		lines = append(lines, join(x.Label, "RabbitMQ "+x.RabbitMQ, "Erlang/OTP "+x.Erlang))
+	}
+	add(t.Broker, lines...)
+	lines = nil
+	for _, x := range r.Clients {
+		lines = append(lines, join(x.Label, strings.TrimSpace(x.Library+" "+x.Version), x.Runtime))
+	}
+	add(t.Client, lines...)
+	commit := r.Tool.Commit
+	if len(commit) > 12 {
+		commit = commit[:12]
+	}
+	dirty := ""
+	if r.Tool.Dirty {
+		dirty = t.Dirty
+	}
+	add(t.Tool, join("genreport "+r.Tool.Version, commit, dirty))
+	add(t.Warnings, r.Warnings...)
+	if s.Data.Href != "" {
+		link := links.to(s.Data)
+		v.Rows = append(v.Rows, row{Name: t.RunFile, Link: &link})
+	}
+	return v
+}
+
+func date(t time.Time) string { return t.UTC().Format(time.DateOnly) }

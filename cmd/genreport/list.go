@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"genreport/measure"
+	"genreport/measure/broker"
+	"genreport/measure/experiments"
+)
+
+func experimentsCommand(_ context.Context, args []string, s streams) error {
+	fs := flag.NewFlagSet("experiments", flag.ContinueOnError)
+	asJSON := fs.Bool("json", false, "print JSON")
+	if err := parse(fs, args, s, "Lists the experiments with their cases and metrics."); err != nil {
+		return err
+	}
+	type row struct {
+		Name    string                    `json:"name"`
+		Title   string                    `json:"title"`
+		Method  int                       `json:"method"`
+		Brokers []string                  `json:"brokers"`
+		Cases   []measure.Labels          `json:"cases"`
+		Metrics map[string]measure.Metric `json:"metrics"`
+	}
+	var rows []row
+	for _, e := range experiments.All() {
+		r := row{Name: e.Name, Title: e.Title, Method: e.Method, Brokers: e.Brokers, Metrics: e.Metrics}
+		for _, c := range e.Cases(experiments.Standard) {
+			r.Cases = append(r.Cases, c.Labels)
+		}
+		rows = append(rows, r)
+	}
+	if *asJSON {
+		enc := json.NewEncoder(s.out)
+		enc.SetIndent("", "  ")
+		enc.SetEscapeHTML(false)
+		return enc.Encode(rows)
+	}
+	for i, r := range rows {
+		if i > 0 {
+			fmt.Fprintln(s.out)
+		}
+		fmt.Fprintf(s.out, "%s\n  %s\n  brokers  %s\n", r.Name, r.Title, strings.Join(r.Brokers, ", "))
+		for _, line := range labelValues(r.Cases) {
+			fmt.Fprintf(s.out, "  label    %s\n", line)
+		}
+		w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+		for _, name := range sortedKeys(r.Metrics) {
+			m := r.Metrics[name]
+			fmt.Fprintf(w, "  metric   %s\t%s\t%s\n", name, m.Unit, m.Description)
+		}
+		if err := w.Flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// labelValues is a line per label with all values that cases have for it.
+func labelValues(cases []measure.Labels) []string {
+	values := map[string][]string{}
+	for _, c := range cases {
+		for k, v := range c {
+			if !slices.Contains(values[k], v) {
+				values[k] = append(values[k], v)
+			}
+		}
+	}
+	var lines []string
+	for _, k := range sortedKeys(values) {
+		lines = append(lines, k+" = "+strings.Join(values[k], " | "))
+	}
+	return lines
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	var keys []string
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// suites are those that `brokers` asks the archive about.
+func suites() []string { return []string{"bookworm", "trixie", "forky"} }
+
+func brokersCommand(ctx context.Context, args []string, s streams) error {
+	fs := flag.NewFlagSet("brokers", flag.ContinueOnError)
+	var f struct {
+		refresh, asJSON, offline bool
+		mirror                   string
+	}
+	fs.BoolVar(&f.refresh, "refresh", false, "build what the archive has newer than the cache")
+	fs.BoolVar(&f.asJSON, "json", false, "print JSON")
+	fs.BoolVar(&f.offline, "offline", false, "list the cache alone")
+	fs.StringVar(&f.mirror, "mirror", os.Getenv("GENREPORT_MIRROR"), "`URL` of a Debian archive (default: $GENREPORT_MIRROR, or the machine's own apt configuration)")
+	if err := parse(fs, args, s, "Lists the root file systems of brokers that are cached, and what the archive now has."); err != nil {
+		return err
+	}
+	p := newProgress(s.err, false)
+	debian := broker.Debian{Mirror: f.mirror, Log: p.say}
+	cached, err := debian.Cached()
+	if err != nil {
+		return err
+	}
+	names := suites()
+	for _, c := range cached {
+		if !slices.Contains(names, c.Suite) {
+			names = append(names, c.Suite)
+		}
+	}
+	type row struct {
+		Broker  string   `json:"broker"`
+		Cached  []string `json:"cached"`
+		Archive string   `json:"archive,omitempty"`
+		Error   string   `json:"error,omitempty"`
+	}
+	var rows []row
+	var errs []error
+	for _, suite := range names {
+		r := row{Broker: "debian:" + suite, Cached: []string{}}
+		if f.refresh {
+			if _, err := debian.Refresh(ctx, suite); err != nil {
+				errs = append(errs, err)
+			}
+			if cached, err = debian.Cached(); err != nil {
+				return err
+			}
+		}
+		for _, c := range cached {
+			if c.Suite == suite {
+				r.Cached = append(r.Cached, c.Package)
+			}
+		}
+		if !f.offline {
+			if r.Archive, err = debian.Available(ctx, suite); err != nil {
+				r.Error = err.Error()
+				errs = append(errs, err)
+			}
+		}
+		rows = append(rows, r)
+	}
+	if f.asJSON {
+		enc := json.NewEncoder(s.out)
+		enc.SetIndent("", "  ")
+		return errors.Join(append(errs, enc.Encode(rows))...)
+	}
+	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "BROKER\tCACHED\tARCHIVE")
+	for _, r := range rows {
+		archive := r.Archive
+		if archive == "" {
+			archive = "?"
+		}
+		cachedText := strings.Join(r.Cached, ", ")
+		if cachedText == "" {
+			cachedText = "-"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", r.Broker, cachedText, archive)
+	}
+	return errors.Join(append(errs, w.Flush())...)
+}

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"genreport/cmd/genreport/internal/article"
+	"genreport/cmd/genreport/internal/chart"
+	"genreport/cmd/genreport/internal/site"
+	"genreport/measure"
+	"genreport/measure/experiments"
+)
+
+// bundlePath is where `make assets` puts ECharts.
+var bundlePath = filepath.Join("build", "echarts.js")
+
+// renderFlags are the flags of render, and of run, which renders too.
+type renderFlags struct {
+	content, out, baseURL, bundle string
+}
+
+func (f *renderFlags) register(fs *flag.FlagSet, out string) {
+	fs.StringVar(&f.content, "content", "content", "`DIR` with site.yaml and the articles")
+	fs.StringVar(&f.out, "out", "", "`DIR` for the pages (default: "+out+")")
+	fs.StringVar(&f.baseURL, "base-url", "", "`URL` where the site will stand (default: base_url of site.yaml)")
+	fs.StringVar(&f.bundle, "echarts", bundlePath, "`FILE` with the ECharts bundle that `make assets` builds")
+}
+
+func renderCommand(_ context.Context, args []string, s streams) error {
+	var f renderFlags
+	fs := flag.NewFlagSet("render", flag.ContinueOnError)
+	f.register(fs, "public; build/public for the profile quick")
+	results := fs.String("results", "", "`DIR` with result files (default: content/results; build/results for the profile quick)")
+	profile := fs.String("profile", string(experiments.Standard), "`NAME`: with quick, pages are made from quick runs too")
+	if err := parse(fs, args, s, "Makes the pages from the content and the newest complete runs."); err != nil {
+		return err
+	}
+	p, err := experiments.ParseProfile(*profile)
+	if err != nil {
+		return usageError{err}
+	}
+	return f.render(s, resultsFor(*results, p), p)
+}
+
+// resultsFor keeps quick runs out of what is committed.
+func resultsFor(given string, p experiments.Profile) string {
+	switch {
+	case given != "":
+		return given
+	case p == experiments.Quick:
+		return filepath.Join("build", "results")
+	}
+	return filepath.Join("content", "results")
+}
+
+// render makes all pages. With the profile quick, quick runs count too.
+func (f *renderFlags) render(s streams, results string, p experiments.Profile) error {
+	profiles := []string{string(experiments.Standard), string(experiments.Full)}
+	out := f.out
+	if p == experiments.Quick {
+		profiles = append(profiles, string(experiments.Quick))
+	}
+	if out == "" && p == experiments.Quick {
+		out = filepath.Join("build", "public")
+	} else if out == "" {
+		out = "public"
+	}
+	content, err := article.Load(os.DirFS(f.content))
+	if err != nil {
+		return usageError{inDir(f.content, err)}
+	}
+	resultFS := os.DirFS(results)
+	runs, err := measure.Load(resultFS, experiments.Methods())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return usageError{inDir(results, err)}
+	}
+	data := article.NewData(catalog(), runs, profiles)
+	pages, err := content.Resolve(data)
+	if err != nil {
+		return usageError{inDir(f.content, err)}
+	}
+	charts, err := chart.Load(f.bundle)
+	if err != nil {
+		return err
+	}
+	published, err := resultFiles(resultFS, data.Runs())
+	if err != nil {
+		return err
+	}
+	baseURL := content.Site.BaseURL
+	if f.baseURL != "" {
+		baseURL = f.baseURL
+	}
+	files, err := site.Build(site.Input{
+		Config: site.Config{Title: content.Site.Title, Author: content.Site.Author, Footer: content.Site.Footer, BaseURL: baseURL, Languages: content.Site.Languages},
+		Pages:  pages, Charts: charts, Data: published, Tool: version,
+	})
+	if err != nil {
+		return err
+	}
+	if err := site.Write(out, files); err != nil {
+		return err
+	}
+	missing := 0
+	for _, p := range pages {
+		missing += p.Missing
+	}
+	fmt.Fprintf(s.err, "%d pages in %s; open %s\n", len(pages), out, filepath.Join(out, "index.html"))
+	if len(runs) == 0 {
+		fmt.Fprintf(s.err, "there is no run in %s yet, so every number reads \"not measured\": run `genreport measure`\n", results)
+	} else if missing > 0 {
+		fmt.Fprintf(s.err, "%d references have no number and read \"not measured\"\n", missing)
+	}
+	return nil
+}
+
+// inDir puts the directory that was read before the file names of errors.
+func inDir(dir string, err error) error {
+	var joined interface{ Unwrap() []error }
+	if errors.As(err, &joined) {
+		var out []error
+		for _, e := range joined.Unwrap() {
+			out = append(out, inDir(dir, e))
+		}
+		return errors.Join(out...)
+	}
+	return fmt.Errorf("%s%c%w", dir, filepath.Separator, err)
+}
+
+// catalog is what articles may refer to.
+func catalog() article.Catalog {
+	c := article.Catalog{}
+	for _, e := range experiments.All() {
+		k := article.Known{Metrics: e.Metrics}
+		for name := range e.Texts {
+			k.Texts = append(k.Texts, name)
+		}
+		slices.Sort(k.Texts)
+		for _, one := range e.Cases(experiments.Standard) {
+			k.Cases = append(k.Cases, one.Labels)
+		}
+		c[e.Name] = k
+	}
+	return c
+}
+
+// resultFiles are the files that pages link to.
+func resultFiles(fsys fs.FS, runs []measure.Recorded) (map[string][]byte, error) {
+	out := map[string][]byte{}
+	for _, r := range runs {
+		files, err := fs.Glob(fsys, path.Join(r.Run.ID, "*.json"))
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range files {
+			if out[name], err = fs.ReadFile(fsys, name); err != nil {
+				return nil, fmt.Errorf("reading results: %w", err)
+			}
+		}
+	}
+	return out, nil
+}
+
+func runCommand(ctx context.Context, args []string, s streams) error {
+	var m measureFlags
+	var r renderFlags
+	fs := flag.NewFlagSet("run", flag.ContinueOnError)
+	m.register(fs, string(experiments.Quick))
+	r.register(fs, "public; build/public for the profile quick")
+	if err := parse(fs, args, s, "Measures, then makes the pages."); err != nil {
+		return err
+	}
+	// What would stop the pages is found before the measurements, not after.
+	if _, err := article.Load(os.DirFS(r.content)); err != nil {
+		return usageError{inDir(r.content, err)}
+	}
+	if _, err := chart.Load(r.bundle); err != nil {
+		return err
+	}
+	id, err := m.measure(ctx, s)
+	if id == "" {
+		return err // nothing to show; a run with failed cells has an id
+	}
+	return errors.Join(err, r.render(s, m.resultsDir(), experiments.Profile(m.profile)))
+}

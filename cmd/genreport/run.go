@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+)
+
+// Exit statuses.
+const (
+	exitOK     = 0
+	exitFailed = 1 // could not do it
+	exitUsage  = 2 // wrong usage or input
+	exitUnmet  = 3 // done, and something does not hold
+)
+
+const usage = `genreport measures RabbitMQ and publishes what it measured as static articles.
+
+Usage: genreport [command] [flags]
+
+  run          measure, then render (the default)
+  measure      run experiments and write result files
+  render       make the pages in public/ from content/ and its results
+  experiments  list what can be measured
+  brokers      list root file systems that are cached and what the archive has
+
+"genreport COMMAND --help" tells a command's flags. A first run:
+
+  genreport run --profile quick      some minutes; pages in build/public
+  genreport run --profile standard   for publishing; pages in public
+
+Exit status: 0 fine, 1 it could not be done, 2 wrong usage or input,
+3 done, but something does not hold (a measurement failed).
+`
+
+// streams are where a command reads and writes: data to out, talk to err.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// command is one subcommand: it takes its arguments and does it.
+type command struct {
+	name string
+	do   func(ctx context.Context, args []string, s streams) error
+}
+
+func commands() []command {
+	return []command{
+		{"run", runCommand},
+		{"measure", measureCommand},
+		{"render", renderCommand},
+		{"experiments", experimentsCommand},
+		{"brokers", brokersCommand},
+		{"worker", workerCommand}, // the load client process; not for people
+	}
+}
+
+// run is the program: it returns the exit status.
+func run(args []string, in io.Reader, out, errOut io.Writer) int {
+	name := "run"
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		name, args = args[0], args[1:]
+	} else if len(args) > 0 && isHelp(args[0]) {
+		fmt.Fprint(out, usage)
+		return exitOK
+	}
+	if name == "help" {
+		fmt.Fprint(out, usage)
+		return exitOK
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	for _, c := range commands() {
+		if c.name != name {
+			continue
+		}
+		err := c.do(ctx, args, streams{in: in, out: out, err: errOut})
+		return status(err, name, errOut)
+	}
+	fmt.Fprintf(errOut, "genreport: unknown command %q\n\n%s", name, usage)
+	return exitUsage
+}
+
+func isHelp(arg string) bool { return arg == "-h" || arg == "-help" || arg == "--help" }
+
+// usageError is wrong usage or input: exit status 2.
+type usageError struct{ err error }
+
+func (e usageError) Error() string { return e.err.Error() }
+func (e usageError) Unwrap() error { return e.err }
+
+// unmetError is done, but something does not hold: exit status 3.
+type unmetError struct{ err error }
+
+func (e unmetError) Error() string { return e.err.Error() }
+func (e unmetError) Unwrap() error { return e.err }
+
+func status(err error, command string, errOut io.Writer) int {
+	var usage usageError
+	var unmet unmetError
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+		return exitOK
+	case errors.As(err, &usage):
+		fmt.Fprintf(errOut, "genreport %s: %v\n", command, err)
+		return exitUsage
+	case errors.As(err, &unmet):
+		fmt.Fprintf(errOut, "genreport %s: %v\n", command, err)
+		return exitUnmet
+	}
+	fmt.Fprintf(errOut, "genreport %s: %v\n", command, err)
+	return exitFailed
+}
+
+// parse reads flags that take no positional arguments.
+func parse(fs *flag.FlagSet, args []string, s streams, about string) error {
+	fs.SetOutput(io.Discard)
+	fs.Usage = func() {}
+	err := fs.Parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintf(s.out, "Usage: genreport %s [flags]\n\n%s\n\nFlags:\n", fs.Name(), about)
+		fs.SetOutput(s.out)
+		fs.PrintDefaults()
+		return err
+	}
+	if err != nil {
+		return usageError{fmt.Errorf("%w; see `genreport %s --help`", err, fs.Name())}
+	}
+	if fs.NArg() > 0 {
+		return usageError{fmt.Errorf("unexpected argument %q; see `genreport %s --help`", fs.Arg(0), fs.Name())}
+	}
+	return nil
+}
+
+// list is a flag that may be given several times.
+type list []string
+
+func (l *list) String() string     { return strings.Join(*l, " ") }
+func (l *list) Set(s string) error { *l = append(*l, s); return nil }

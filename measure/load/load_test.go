@@ -1,0 +1,92 @@
+package load
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+)
+
+func TestPlainURI(t *testing.T) {
+	for _, tt := range []struct {
+		in, want string
+		secure   bool
+	}{
+		{"amqp://guest:guest@localhost:9500/", "amqp://guest:guest@localhost:9500/", false},
+		{"amqp://h", "amqp://h", false}, // the library knows 5672
+		{"amqps://u:p%40ss@h/v%2Fh", "amqp://u:p%40ss@h:5671/v%2Fh", true},
+		{"amqps://u:p@127.0.0.1:9501/", "amqp://u:p@127.0.0.1:9501/", true},
+		{"amqps://[::1]/", "amqp://[::1]:5671/", true},
+	} {
+		got, secure, err := plainURI(tt.in)
+		if err != nil || got != tt.want || secure != tt.secure {
+			t.Errorf("%s: %s, %v, %v", tt.in, got, secure, err)
+		}
+	}
+	for _, bad := range []string{"http://u:s3cret@h/", "amqp://u:s3cret@h:port/", "amqp://u:s3cret%zz@h/", "", "h:5672"} {
+		if _, _, err := plainURI(bad); err == nil || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}
+
+func TestRedactText(t *testing.T) {
+	for _, tt := range []struct{ uri, text, want string }{
+		{"amqp://u:s3cret@h/", "dial amqp://u:s3cret@h/: no", "dial (the broker's URI): no"},
+		{"amqp://u:s3cret@h/", "no access for u with s3cret", "no access for u with ***"},
+		// The same password, as it is, as a URI's user info, a path and a query have it.
+		{"amqp://u:p%40;%20x@h/", "p@; x|p%40;%20x|p@%3B%20x|p%40%3B+x", "***|***|***|***"},
+		// Escaped more than need be.
+		{"amqp://u:%73ecret@h/", "%73ecret secret", "*** ***"},
+		// As plainURI rewrites it.
+		{"amqps://u:a%2Fb@h/", "amqp://u:a%2Fb@h:5671/", "amqp://u:***@h:5671/"},
+		{"amqp://u:p@q@h/", "p and p@q", "p and ***"},
+		{"amqp://guest:guest@h/", "guest is refused", "guest is refused"},
+		{"amqp://u@h/", "u is refused", "u is refused"},
+		{"amqp://u:@h/", "u is refused", "u is refused"},
+		{"", "text", "text"},
+		{"amqp://u:%zz@h/", "dial amqp://u:%zz@h/", "dial (the broker's URI)"},
+	} {
+		if got := redactText(tt.text, tt.uri); got != tt.want {
+			t.Errorf("%s: %q became %q, want %q", tt.uri, tt.text, got, tt.want)
+		}
+	}
+	plain := errors.New("nothing secret")
+	if redact(plain, "amqp://u:s3cret@h/") != plain || redact(nil, "x") != nil {
+		t.Error("an error without secrets is not kept as it is")
+	}
+}
+
+func TestJobValidate(t *testing.T) {
+	good := Job{Role: Publish, Channels: 1, Queue: "q", Messages: 1, Size: 0, Limit: 1}
+	if err := good.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	most := Job{Role: Publish, Channels: 1e6, Queue: "q", Messages: 1e9, Size: 128 << 20, Limit: 1800, ChannelMax: 65535}
+	if err := most.Validate(); err != nil {
+		t.Error(err)
+	}
+	for want, edit := range map[string]func(*Job){
+		"unknown role":            func(j *Job) { j.Role = "consume" },
+		"needs a queue":           func(j *Job) { j.Queue = "" },
+		"messages is 0":           func(j *Job) { j.Messages = 0 },
+		"messages is 1000000001":  func(j *Job) { j.Messages = 1e9 + 1 },
+		"size_bytes is -1":        func(j *Job) { j.Size = -1 },
+		"size_bytes is 134217729": func(j *Job) { j.Size = 128<<20 + 1 },
+		"channels is 0":           func(j *Job) { j.Channels = 0 },
+		"channels is 1000001":     func(j *Job) { j.Channels = 1e6 + 1 },
+		"channel_max is 65536":    func(j *Job) { j.ChannelMax = 65536 },
+		"channel_max is -1":       func(j *Job) { j.ChannelMax = -1 },
+		"limit_s is 0":            func(j *Job) { j.Limit = 0 },
+		"limit_s is -1":           func(j *Job) { j.Limit = -1 },
+		"limit_s is 1801":         func(j *Job) { j.Limit = 1801 },
+		"limit_s is NaN":          func(j *Job) { j.Limit = math.NaN() },
+		"limit_s is +Inf":         func(j *Job) { j.Limit = math.Inf(1) },
+	} {
+		j := good
+		edit(&j)
+		if err := j.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
