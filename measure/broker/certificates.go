@@ -52,7 +52,13 @@ func generateCertificates(dir string) (TLS, error) {
 	if err != nil {
 		return TLS{}, err
 	}
-	serverDER, err := x509.CreateCertificate(rand.Reader, server, authority, serverKey.Public(), authorityKey)
+	// Parsed, so that the server's certificate names the key that signed it:
+	// Python 3.13 and later refuse one that does not.
+	signer, err := x509.ParseCertificate(authorityDER)
+	if err != nil {
+		return TLS{}, err
+	}
+	serverDER, err := x509.CreateCertificate(rand.Reader, server, signer, serverKey.Public(), authorityKey)
 	if err != nil {
 		return TLS{}, err
 	}

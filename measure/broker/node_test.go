@@ -400,6 +400,38 @@ func connect(t *testing.T, spec string) *Broker {
 	return b
 }
 
+// silent accepts connections and says nothing; closing closes them once it has
+// read the eight bytes of a protocol header.
+func silent(t *testing.T) string {
+	return listen(t, func(c net.Conn) { t.Cleanup(func() { c.Close() }) })
+}
+
+func closing(t *testing.T) string {
+	return listen(t, func(c net.Conn) {
+		io.ReadFull(c, make([]byte, 8))
+		c.Close()
+	})
+}
+
+func listen(t *testing.T, serve func(net.Conn)) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			serve(c)
+		}
+	}()
+	return l.Addr().String()
+}
+
 func TestConnectRefuses(t *testing.T) {
 	b := shared.get(t, "forky")
 	amqp, management := loopbackAddress(b.node.ports.amqp), loopbackAddress(b.node.ports.management)
@@ -407,7 +439,8 @@ func TestConnectRefuses(t *testing.T) {
 		{"amqp://alice:hush@127.0.0.1:1/", "127.0.0.1:1: connection refused"},
 		{"amqps://alice:hush@127.0.0.1:1/", "connection refused"},
 		{"amqp://alice:hush@no-such-host.invalid/", "no-such-host.invalid:5672"},
-		{"amqp://alice:hush@" + management, "no answer in time"},
+		{"amqp://alice:hush@" + silent(t), "no answer in time"},
+		{"amqp://alice:hush@" + closing(t), "does not speak AMQP 0-9-1"},
 		{"amqps://alice:hush@" + amqp, "TLS"},
 		{"amqp://alice:hush@" + amqp + "?management=http://" + management, "refuses the user name and password (HTTP 401)"},
 		{"amqp://guest:guest@" + amqp + "?management=http://guest:hush@" + management, "HTTP 401"},

@@ -3,17 +3,9 @@ package load
 import (
 	"bufio"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/json"
-	"encoding/pem"
 	"errors"
 	"fmt"
-	"math/big"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -50,7 +42,10 @@ func theNode(t *testing.T) *broker.Broker {
 		t.Fatal(err)
 	}
 	node.dir = dir
-	secure := certificates(t, dir)
+	secure, err := broker.GenerateCertificates(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
 	node.root = forky(t)
 	node.b, err = broker.Start(context.Background(), node.root, broker.Config{TLS: &secure}, broker.Options{})
 	if err != nil {
@@ -76,47 +71,6 @@ func stopNode() (err error) {
 		os.RemoveAll(node.dir)
 	}
 	return err
-}
-
-// certificates are those of broker.GenerateCertificates with what Python 3.13
-// and later want besides: the authority's key identifier in the server's.
-func certificates(t *testing.T, dir string) broker.TLS {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	make := func(template, parent *x509.Certificate, file string) *x509.Certificate {
-		template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(24*time.Hour)
-		der, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		writePEM(t, file, "CERTIFICATE", der)
-		c, err := x509.ParseCertificate(der)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c
-	}
-	files := broker.TLS{CertFile: filepath.Join(dir, "server.pem"), KeyFile: filepath.Join(dir, "key.pem"), CAFile: filepath.Join(dir, "ca.pem")}
-	root := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "load test authority"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
-	root = make(root, root, files.CAFile)
-	make(&x509.Certificate{SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "localhost"}, KeyUsage: x509.KeyUsageDigitalSignature,
-		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}, root, files.CertFile)
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	writePEM(t, files.KeyFile, "PRIVATE KEY", der)
-	return files
-}
-
-func writePEM(t *testing.T, file, kind string, der []byte) {
-	t.Helper()
-	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o644); err != nil {
-		t.Fatal(err)
-	}
 }
 
 func pikaCommand(ctx context.Context, root broker.Rootfs) *exec.Cmd {
@@ -246,7 +200,13 @@ func TestOpenChannels(t *testing.T) {
 		}
 		offered = tune.Offered
 		list, err := b.Connections(context.Background())
-		if err != nil || len(list) != 1 || list[0].Channels != 16 || list[0].ChannelMax != 16 {
+		ours := 0 // a TLS connection of a pika that has left may still be listed
+		for _, l := range list {
+			if l.Channels == 16 && l.ChannelMax == 16 {
+				ours++
+			}
+		}
+		if err != nil || ours != 1 {
 			t.Errorf("%s: the broker lists %+v, %v", tt.label, list, err)
 		}
 		if err := c.Stop(); err != nil {
@@ -268,7 +228,10 @@ func TestOpenChannels(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	b := theNode(t)
-	other := certificates(t, t.TempDir())
+	other, err := broker.GenerateCertificates(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
 	open := Job{Role: OpenChannels, Channels: 1, Limit: 30}
 	for _, label := range clientLabels {
 		for _, tt := range []struct{ name, uri, ca, want string }{
