@@ -144,7 +144,7 @@ func (r *resolver) figure(id string, d figureDeclared, w figureWords) (*Figure, 
 	}
 	f := &Figure{ID: "f-" + id, Title: words(w.Title), Caption: words(w.Caption)}
 	wide := chart.Figure{ID: f.ID + "-wide", Kind: kind, Title: plain(w.Title), Description: plain(w.Alt), XTitle: w.X, YTitle: w.Y,
-		Categories: known.labelValues(d.X)}
+		Categories: known.labelValues(d.X), ValueLabels: d.Labels}
 	f.Table.Head = append([]string{w.X}, nil...)
 	for _, category := range wide.Categories {
 		f.Table.Rows = append(f.Table.Rows, []string{category})
@@ -206,7 +206,11 @@ func (r *resolver) point(known Known, metric measure.Metric, d figureDeclared, l
 	if spread := formatValue(low*scale, metric.Unit, options{unit: d.Unit, bare: true}) + "–" + formatValue(high*scale, metric.Unit, options{unit: d.Unit, bare: true}); low != high {
 		text += " (" + spread + ")"
 	}
-	return chart.Point{Value: &value, Low: &low, High: &high, Label: formatValue(value*scale, metric.Unit, options{unit: d.Unit, bare: true})}, text, nil
+	p := chart.Point{Value: &value, Label: formatValue(value*scale, metric.Unit, options{unit: d.Unit, bare: true})}
+	if low != high {
+		p.Low, p.High = &low, &high
+	}
+	return p, text, nil
 }
 
 func shortMissing(lang string) string {

@@ -42,7 +42,8 @@ type figureDeclared struct {
 	Series     string         `yaml:"series"` // label that tells the series apart
 	Where      measure.Labels `yaml:"where"`
 	Unit       string         `yaml:"unit"`
-	Per        string         `yaml:"per"` // divide by this label's number
+	Per        string         `yaml:"per"`    // divide by this label's number
+	Labels     bool           `yaml:"labels"` // print the values in the chart
 }
 
 // front is the front matter of LANG/SLUG.md.

@@ -51,7 +51,7 @@ func (v resolved) html(lang string) template.HTML {
 
 func notMeasured(lang, reason string) string {
 	if lang == "zh" {
-		return "未测量(" + reason + ")"
+		return "未测量（" + reason + "）"
 	}
 	return "not measured (" + reason + ")"
 }
