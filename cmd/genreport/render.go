@@ -77,9 +77,11 @@ func (f *renderFlags) render(s streams, results string, p experiments.Profile) e
 		return usageError{inDir(f.content, err)}
 	}
 	resultFS := os.DirFS(results)
-	runs, err := measure.Load(resultFS, experiments.Methods())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return usageError{inDir(results, err)}
+	var runs []measure.Recorded
+	if _, err := os.Stat(results); !errors.Is(err, fs.ErrNotExist) { // without any there is still an article
+		if runs, err = measure.Load(resultFS, experiments.Methods()); err != nil {
+			return usageError{inDir(results, err)}
+		}
 	}
 	data := article.NewData(catalog(), runs, profiles)
 	pages, err := content.Resolve(data)

@@ -22,6 +22,11 @@ def say(kind, **fields):
     sys.stdout.flush()
 
 
+def describe(e):
+    """Names the exception, with its text if it has one: some of pika's have none."""
+    return "%s: %s" % (type(e).__name__, e) if str(e) else type(e).__name__
+
+
 class Tuned(pika.SelectConnection):
     """Notes what the server offers in Connection.Tune."""
 
@@ -81,7 +86,7 @@ def open_channels(job, connection, result):
         except Exception as e:  # whatever the library raises is the finding
             if not connection.is_open:
                 raise
-            result["error"] = "%s: %s" % (type(e).__name__, e)
+            result["error"] = describe(e)
             return
         result["opened"] += 1
         if result["opened"] % PROGRESS_EVERY == 0:
@@ -157,5 +162,5 @@ if __name__ == "__main__":
     try:
         main()
     except Exception as e:
-        say("error", error="%s: %s" % (type(e).__name__, e))
+        say("error", error=describe(e))
         sys.exit(1)

@@ -29,8 +29,8 @@ func Summarize(samples []float64) (Summary, error) {
 	if len(samples) == 0 {
 		return Summary{}, errors.New("no samples")
 	}
-	if slices.ContainsFunc(samples, func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }) {
-		return Summary{}, errors.New("a sample is not a finite number")
+	if !finite(samples) {
+		return Summary{}, errNotFinite
 	}
 	sample := benchmath.NewSample(slices.Clone(samples), &benchmath.DefaultThresholds)
 	s := benchmath.AssumeNothing.Summary(sample, Confidence)
@@ -41,10 +41,19 @@ func Summarize(samples []float64) (Summary, error) {
 	return out, nil
 }
 
+var errNotFinite = errors.New("a sample is not a finite number")
+
+func finite(samples []float64) bool {
+	return !slices.ContainsFunc(samples, func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) })
+}
+
 // Slope is the least-squares slope of y over x. It needs two different x.
 func Slope(x, y []float64) (float64, error) {
 	if len(x) != len(y) {
 		return 0, errors.New("slope: x and y differ in length")
+	}
+	if !finite(x) || !finite(y) {
+		return 0, errNotFinite
 	}
 	var mx, my float64
 	for i := range x {
@@ -56,7 +65,7 @@ func Slope(x, y []float64) (float64, error) {
 		sxy += (x[i] - mx) * (y[i] - my)
 		sxx += (x[i] - mx) * (x[i] - mx)
 	}
-	if sxx == 0 || math.IsNaN(sxy) {
+	if sxx == 0 {
 		return 0, errors.New("slope: it needs two different x")
 	}
 	return sxy / sxx, nil

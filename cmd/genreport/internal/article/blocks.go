@@ -21,14 +21,17 @@ import (
 // References in it need no experiment and none of the labels given. A line
 // that holds ${LABEL} is repeated for each value of the label that each names.
 // Lines with || form columns; such lines without a reference are headings.
-func (r *resolver) output(info string, body string) (*Output, error) {
+//
+// fail takes the errors: of the info line, 0, or of a line of the body, from 1.
+func (r *resolver) output(info, body string, fail func(line int, err error)) *Output {
 	defaults := ref{labels: measure.Labels{}}
 	each := ""
 	for _, w := range strings.Fields(info) {
 		k, v, ok := strings.Cut(w, "=")
 		switch {
 		case !ok || v == "":
-			return nil, fmt.Errorf("output: %q is not key=value", w)
+			fail(0, fmt.Errorf("output: %q is not key=value", w))
+			return nil
 		case k == "experiment":
 			defaults.experiment = v
 		case k == "each":
@@ -39,14 +42,15 @@ func (r *resolver) output(info string, body string) (*Output, error) {
 	}
 	known, ok := r.data.catalog[defaults.experiment]
 	if !ok {
-		return nil, unknown("experiment", defaults.experiment, keys(r.data.catalog))
+		fail(0, unknown("experiment", defaults.experiment, keys(r.data.catalog)))
+		return nil
 	}
 	if each != "" && len(known.labelValues(each)) == 0 {
-		return nil, unknown("label", each, known.labels())
+		fail(0, unknown("label", each, known.labels()))
+		return nil
 	}
 	out := &Output{Client: r.clientName(defaults.labels["client"])}
-	var errs []error
-	for _, line := range strings.Split(strings.TrimRight(body, "\n"), "\n") {
+	for i, line := range strings.Split(strings.TrimRight(body, "\n"), "\n") {
 		values := []string{""}
 		if variable := refOpen + each + refClose; each != "" && strings.Contains(line, variable) {
 			values = known.labelValues(each)
@@ -61,15 +65,13 @@ func (r *resolver) output(info string, body string) (*Output, error) {
 			l := OutputLine{Head: strings.Contains(line, "||") && !strings.Contains(line, refOpen)}
 			for cell := range strings.SplitSeq(text, "||") {
 				h, err := r.inline(strings.TrimSpace(cell), in)
-				if err != nil {
-					errs = append(errs, err)
-				}
+				fail(i+1, err)
 				l.Cells = append(l.Cells, h)
 			}
 			out.Lines = append(out.Lines, l)
 		}
 	}
-	return out, errors.Join(errs...)
+	return out
 }
 
 // clientName is a client with its version, as its run tells.
@@ -202,13 +204,17 @@ func (r *resolver) point(known Known, metric measure.Metric, d figureDeclared, l
 		return chart.Point{Label: shortMissing(r.lang)}, notMeasured(r.lang, reason), nil
 	}
 	r.cite(d.Experiment, c.labels)
-	text := formatValue(value*scale, metric.Unit, options{unit: d.Unit, bare: true})
-	if spread := formatValue(low*scale, metric.Unit, options{unit: d.Unit, bare: true}) + "–" + formatValue(high*scale, metric.Unit, options{unit: d.Unit, bare: true}); low != high {
-		text += " (" + spread + ")"
+	show := func(x float64) string {
+		if n := int64(x * scale); metric.Exact && d.Per == "" && d.Unit == "" && float64(n) == x*scale {
+			return formatExact(n)
+		}
+		return formatValue(x*scale, metric.Unit, options{unit: d.Unit, bare: true})
 	}
-	p := chart.Point{Value: &value, Label: formatValue(value*scale, metric.Unit, options{unit: d.Unit, bare: true})}
+	p := chart.Point{Value: &value, Label: show(value)}
+	text := p.Label
 	if low != high {
 		p.Low, p.High = &low, &high
+		text += " (" + show(low) + "–" + show(high) + ")"
 	}
 	return p, text, nil
 }

@@ -102,9 +102,10 @@ func (s source) resolveBody(r *resolver, p *Page, bad *faults) {
 			switch kind {
 			case "output":
 				flush()
-				o, err := r.output(rest, codeText(f, s.body))
-				bad.add(s.file, line, err)
-				p.Blocks = append(p.Blocks, Block{Output: o})
+				o := r.output(rest, codeText(f, s.body), func(at int, err error) { bad.add(s.file, line+at, err) })
+				if o != nil {
+					p.Blocks = append(p.Blocks, Block{Output: o})
+				}
 				continue
 			case "figure":
 				flush()
@@ -188,11 +189,23 @@ func (s source) resolveRefs(r *resolver, doc document, bad *faults) {
 			}
 		case *ast.Link:
 			if strings.Contains(string(n.Destination), refOpen) {
-				bad.add(s.file, 1, errors.New("a link's address can't hold a reference"))
+				bad.add(s.file, s.lineOfBlock(n), errors.New("a link's address can't hold a reference"))
 			}
 		}
 		return ast.WalkContinue, nil
 	})
+}
+
+// lineOfBlock is where the block that holds an inline node begins: links don't
+// know their own place.
+func (s source) lineOfBlock(n ast.Node) int {
+	for n != nil && n.Type() == ast.TypeInline {
+		n = n.Parent()
+	}
+	if n == nil || n.Lines().Len() == 0 {
+		return 1
+	}
+	return lineAt(s.body, n.Lines().At(0).Start)
 }
 
 func segment(seg text.Segment, source []byte) []byte { return seg.Value(source) }

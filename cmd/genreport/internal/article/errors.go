@@ -25,6 +25,11 @@ func (f *faults) add(file string, line int, err error) {
 	if err == nil {
 		return
 	}
+	for _, have := range f.list { // a line may be resolved several times
+		if have.Error() == (fault{file, line, err}).Error() {
+			return
+		}
+	}
 	f.list = append(f.list, fault{file, line, err})
 }
 
@@ -40,7 +45,7 @@ func unknown(what, got string, have []string) error {
 	have = slices.Sorted(slices.Values(have))
 	best, least := "", 1+len(got)/3
 	for _, h := range have {
-		if d := distance(got, h); d <= least {
+		if d := distance(strings.ToLower(got), strings.ToLower(h)); d <= least {
 			best, least = h, d-1
 		}
 	}

@@ -53,9 +53,9 @@ func formatValue(x float64, u measure.Unit, o options) string {
 	} else {
 		steps := ladder(u)
 		shown = steps[0]
-		rounded := math.Abs(roundTo(x, digits))
+		size := max(math.Abs(x), math.Abs(roundTo(x, digits)))
 		for _, s := range steps[1:] {
-			if rounded >= s.factor*(1-1e-12) {
+			if size >= s.factor*(1-1e-12) {
 				shown = s
 			}
 		}
@@ -67,7 +67,7 @@ func formatValue(x float64, u measure.Unit, o options) string {
 	if o.bare || shown.name == "" {
 		return text
 	}
-	return text + " " + shown.name // no-break space
+	return text + "\u00a0" + shown.name // no-break space
 }
 
 // formatExact shows a whole number with all its digits.

@@ -391,7 +391,7 @@ func (r *resolver) fact(in ref) (resolved, error) {
 	}
 	text, there := values[in.name]
 	if !there {
-		return resolved{}, unknown("name", in.experiment+"/"+in.name, keys(values))
+		return resolved{}, unknown(in.experiment+" fact", in.name, keys(values))
 	}
 	if !ok || text == "" {
 		return r.miss("no run tells it"), nil

@@ -1,0 +1,528 @@
+package article
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"genreport/measure"
+)
+
+// What the tests measure: medians are 100 and 250 messages a second with go,
+// 50 and 50 with pika; 4 processes and 2 KiB a channel; seven samples.
+func testCatalog() Catalog {
+	k := Known{
+		Metrics: map[string]measure.Metric{
+			"rate":      {Unit: measure.PerSecond, Better: measure.Higher},
+			"memory":    {Unit: measure.Bytes, Better: measure.Lower},
+			"processes": {Unit: measure.Count, Better: measure.Lower, Exact: true},
+		},
+		Texts: []string{"error"},
+	}
+	for _, client := range []string{"go", "pika"} {
+		for _, channels := range []string{"1000", "2000"} {
+			k.Cases = append(k.Cases, measure.Labels{"client": client, "channels": channels})
+		}
+	}
+	other := Known{Metrics: map[string]measure.Metric{"limit": {Unit: measure.Count}}, Cases: []measure.Labels{{"client": "go"}}}
+	return Catalog{"channels": k, "unmeasured": other}
+}
+
+func testRecorded(profile string) measure.Recorded {
+	run := measure.NewRun(time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC), profile)
+	run.Brokers = []measure.Broker{{Label: "debian:forky", RabbitMQ: "4.3.6", Erlang: "29.1"}}
+	run.Clients = []measure.Client{{Label: "pika", Library: "pika", Version: "1.4.4", Runtime: "Python 3.13"}}
+	run.Machine = measure.Machine{CPU: "Testcore <2>", Cores: 2, MemoryBytes: 24 << 30}
+	medians := map[string]float64{"go 1000": 100, "go 2000": 250, "pika 1000": 50, "pika 2000": 50}
+	res := measure.NewResult(run, "channels", 1, 28)
+	res.Whole = true
+	res.Metrics = testCatalog()["channels"].Metrics
+	res.Parameters = map[string]string{"messages": "100000", "queue": "classic"}
+	for _, c := range testCatalog()["channels"].Cases {
+		for repeat := range 7 {
+			n := map[string]int64{"1000": 1000, "2000": 2000}[c["channels"]]
+			rate := medians[c["client"]+" "+c["channels"]] + float64(repeat-3)
+			res.Cells = append(res.Cells, measure.Cell{
+				Labels: overlay(c, measure.Labels{"broker": "debian:forky"}), Repeat: repeat + 1, Order: len(res.Cells),
+				Values: map[string]measure.Value{
+					"rate": measure.Float(rate), "memory": measure.Int(2048 * n), "processes": measure.Int(4 * n),
+				},
+				Texts:   map[string]string{"error": "no <free> channel"},
+				Command: "genreport measure --case " + c.String(),
+			})
+		}
+	}
+	return measure.Recorded{Run: run, Results: map[string]measure.Result{"channels": res}}
+}
+
+func testData(change ...func(measure.Result)) Data {
+	rec := testRecorded("standard")
+	for _, f := range change {
+		f(rec.Results["channels"])
+	}
+	return NewData(testCatalog(), []measure.Recorded{rec}, []string{"standard", "full"})
+}
+
+const testHead = `---
+title: Title
+question: A question?
+summary: A summary.
+headlines:
+  - {value: "1", label: a}
+  - {value: "2", label: b}
+  - {value: "3", label: c}
+---
+
+Lede.
+
+`
+
+// headLines is how many lines come before a test's body.
+var headLines = strings.Count(testHead, "\n")
+
+func testContent(lang, head, body, figures string) fstest.MapFS {
+	return fstest.MapFS{
+		"site.yaml":       {Data: []byte("title: {" + lang + ": Site}\nlanguages: [" + lang + "]\n")},
+		"a.yaml":          {Data: []byte("series: RabbitMQ\nnumber: 1\nbrokers: {current: 'debian:forky'}\n" + figures)},
+		lang + "/a.md":    {Data: []byte(head + body)},
+		"results/x.json":  {Data: []byte("{}")},
+		"notes/README.md": {Data: []byte("not an article")},
+	}
+}
+
+// page resolves one article with the given body.
+func page(t *testing.T, d Data, fsys fstest.MapFS) (Page, error) {
+	t.Helper()
+	c, err := Load(fsys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := c.Resolve(d)
+	if err != nil {
+		return Page{}, err
+	}
+	if len(pages) != 1 {
+		t.Fatalf("%d pages", len(pages))
+	}
+	return pages[0], nil
+}
+
+func bodyHTML(p Page) string {
+	var b strings.Builder
+	for _, block := range p.Blocks {
+		b.WriteString(string(block.HTML))
+	}
+	return b.String()
+}
+
+// textOf is HTML without its tags, entities as they are.
+func textOf(html string) string {
+	var b strings.Builder
+	for _, part := range strings.Split(html, "<") {
+		_, text, ok := strings.Cut(part, ">")
+		if !ok {
+			text = part
+		}
+		b.WriteString(text)
+	}
+	return strings.ReplaceAll(b.String(), "\u00a0", " ")
+}
+
+func TestReferences(t *testing.T) {
+	tests := map[string]string{
+		"channels/rate client=go channels=1000":                             "100",
+		"channels/rate client=go channels=1000 | min":                       "97.0",
+		"channels/rate client=go channels=1000 | max digits=2":              "100", // 103 to two digits
+		"channels/rate client=go | range":                                   "100–250",
+		"channels/rate client=pika | range":                                 "50.0",
+		"channels/rate client=go channels=2000 : channels=1000":             "2.5",
+		"channels/rate client=go channels=2000 : client=pika | digits=3":    "5.00",
+		"channels/memory client=go channels=1000":                           "1.95 MiB", // 2,048,000 B
+		"channels/memory client=go channels=1000 | per=channels":            "2.00 KiB",
+		"channels/memory client=go | slope=channels digits=2":               "2.0 KiB",
+		"channels/memory client=go channels=2000 | unit=KiB digits=4":       "4,000 KiB",
+		"channels/memory client=go channels=2000 | unit=KiB digits=4 bare":  "4,000",
+		"channels/processes client=go channels=2000":                        "8,000",
+		"channels/processes client=go channels=2000 | per=channels":         "4.00",
+		"channels/processes client=go | slope=channels digits=2":            "4.0",
+		"channels/error client=pika channels=1000":                          "no &lt;free&gt; channel",
+		"channels/@messages":                                                "100,000",
+		"channels/@queue":                                                   "classic",
+		"broker/rabbitmq":                                                   "4.3.6",
+		"broker/erlang broker=current":                                      "29.1",
+		"client/library client=pika":                                        "pika",
+		"machine/cpu":                                                       "Testcore &lt;2&gt;",
+		"machine/memory":                                                    "24 GiB",
+		"run/id":                                                            "20260504T030201Z",
+		"run/date":                                                          "2026-05-04",
+		"channels/rate client=go channels=1000 broker=current":              "100",
+		"channels/rate client=pika channels=2000 : client=go channels=1000": "0.50",
+	}
+	for text, want := range tests {
+		p, err := page(t, testData(), testContent("en", testHead, "## H\n\n>"+"${"+text+"}<\n", ""))
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		got := textOf(bodyHTML(p))
+		if !strings.Contains(got, "\n"+want+"&lt;") {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+		if p.Missing != 0 || p.Draft {
+			t.Errorf("%s: %d missing, draft %v", text, p.Missing, p.Draft)
+		}
+	}
+}
+
+// A number leads to the samples and the command behind it.
+func TestReferenceLeadsToEvidence(t *testing.T) {
+	p, err := page(t, testData(), testContent("en", testHead, "## H\n\n${channels/rate client=go channels=1000}\n", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Evidence) != 1 {
+		t.Fatalf("evidence %+v", p.Evidence)
+	}
+	e := p.Evidence[0]
+	if !strings.Contains(bodyHTML(p), `<a class="n" href="#`+e.ID+`">100</a>`) {
+		t.Errorf("%s has no link to %s", bodyHTML(p), e.ID)
+	}
+	if e.Command != "genreport measure --case channels=1000,client=go" || e.Data.Href != "data/20260504T030201Z/channels.json" {
+		t.Errorf("%+v", e)
+	}
+	for _, m := range e.Metrics {
+		if m.Name != "rate" {
+			continue
+		}
+		want := EvidenceMetric{Name: "rate", Unit: "1/s", Median: "100.00", Low: "97.000", High: "103.00", Interval: "97.000–103.00",
+			Samples: []string{"97.000", "98.000", "99.000", "100.00", "101.00", "102.00", "103.00"}}
+		if !reflect.DeepEqual(m, want) {
+			t.Errorf("%+v, want %+v", m, want)
+		}
+	}
+	if len(p.Runs) != 1 || p.Runs[0].Run.ID != "20260504T030201Z" || !reflect.DeepEqual(p.Runs[0].Experiments, []string{"channels"}) {
+		t.Errorf("%+v", p.Runs)
+	}
+}
+
+func TestMissing(t *testing.T) {
+	failed := testData(func(r measure.Result) {
+		c := &r.Cells[2] // go, 1000 channels
+		c.Failure = &measure.Failure{Reason: "the broker left"}
+		for name := range c.Values {
+			c.Values[name] = measure.Missing("the broker left")
+		}
+	})
+	unfinished := testRecorded("standard")
+	cut := unfinished.Results["channels"]
+	cut.Cells = cut.Cells[:20]
+	unfinished.Results["channels"] = cut
+	profiles := []string{"standard", "full"}
+	tests := []struct {
+		name       string
+		d          Data
+		lang, text string
+		want       string
+	}{
+		{"failed repeat", failed, "en", "channels/rate client=go channels=1000", "not measured (the broker left)"},
+		{"failed repeat", failed, "zh", "channels/rate client=go channels=1000", "未测量\uff08the broker left\uff09"},
+		{"failed repeat, text", failed, "en", "channels/error client=go channels=1000", "not measured (the broker left)"},
+		{"ratio over failed", failed, "en", "channels/rate client=pika channels=1000 : client=go", "not measured (the broker left)"},
+		{"range over failed", failed, "en", "channels/rate client=go | range", "not measured (the broker left)"},
+		{"other case of it", failed, "en", "channels/rate client=pika channels=1000", "50.0"},
+		{"no run of the experiment", testData(), "en", "unmeasured/limit client=go", "not measured (no complete standard or full run of unmeasured on debian:forky)"},
+		{"unfinished", NewData(testCatalog(), []measure.Recorded{unfinished}, profiles), "en", "channels/rate client=go channels=1000", "not measured (no complete standard or full run of channels on debian:forky)"},
+		{"quick only", NewData(testCatalog(), []measure.Recorded{testRecorded("quick")}, profiles), "en", "channels/rate client=go channels=1000", "not measured (no complete standard or full run of channels on debian:forky)"},
+		{"no run at all", NewData(testCatalog(), nil, profiles), "en", "broker/rabbitmq", "not measured (no run tells it)"},
+	}
+	for _, tt := range tests {
+		p, err := page(t, tt.d, testContent(tt.lang, testHead, "## H\n\n${"+tt.text+"}\n", ""))
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		if got := textOf(bodyHTML(p)); !strings.Contains(got, "\n"+tt.want+"\n") {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+		if measured := tt.want == "50.0"; measured != (p.Missing == 0) {
+			t.Errorf("%s: %d missing", tt.name, p.Missing)
+		}
+	}
+}
+
+// The newest complete run is shown, and a quick one makes the page a draft.
+func TestWhichRun(t *testing.T) {
+	old, cut, quick := testRecorded("standard"), testRecorded("standard"), testRecorded("quick")
+	cut.Run.ID, quick.Run.ID = "20260505T000000Z", "20260506T000000Z"
+	res := cut.Results["channels"]
+	res.Whole = false
+	cut.Results["channels"] = res
+	all := []measure.Recorded{old, cut, quick}
+	for _, tt := range []struct {
+		profiles []string
+		want     string
+		draft    bool
+	}{
+		{[]string{"standard", "full"}, "20260504T030201Z", false},
+		{[]string{"standard", "full", "quick"}, "20260506T000000Z", true},
+	} {
+		p, err := page(t, NewData(testCatalog(), all, tt.profiles), testContent("en", testHead, "## H\n\n${channels/rate client=go channels=1000} ${run/id}\n", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(textOf(bodyHTML(p)), "100 "+tt.want) || p.Draft != tt.draft {
+			t.Errorf("%v: %s, draft %v", tt.profiles, bodyHTML(p), p.Draft)
+		}
+	}
+}
+
+func TestWrongReferences(t *testing.T) {
+	tests := map[string]string{
+		"chanels/rate client=go channels=1000":            `unknown experiment "chanels"; did you mean "channels"?`,
+		"channels/rates client=go channels=1000":          `unknown metric "rates"; did you mean "rate"?`,
+		"channels/rate client=goo channels=1000":          `label client of channels: unknown value "goo"; did you mean "go"?`,
+		"channels/rate clint=go":                          `unknown label "clint"; did you mean "client"?`,
+		"channels/rate client=go":                         "the labels name 2 cases of channels; give channels too",
+		"channels/rate broker=old client=go":              `unknown broker alias "old"`,
+		"channels/@message":                               `unknown parameter "message"; did you mean "messages"?`,
+		"channels/error client=go channels=1000 | bare":   "takes no options",
+		"channels/rate client=go | slope=client":          "is not a number to divide by",
+		"rate client=go":                                  "names no experiment",
+		"broker/rabbit":                                   `unknown broker fact "rabbit"; did you mean "rabbitmq"?`,
+		"machine/host":                                    `unknown machine fact "host"`,
+		"channels/rate client=go channels=1000 : client=": "is not label=value",
+	}
+	for text, want := range tests {
+		_, err := page(t, testData(), testContent("en", testHead, "## H\n\ntext\n*more* ${"+text+"}\n", ""))
+		place := fmt.Sprintf("en/a.md:%d: ", headLines+4)
+		if err == nil || !strings.HasPrefix(err.Error(), place) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; want %s…%s", text, err, place, want)
+		}
+	}
+}
+
+// Every wrong reference is told, each with its own line, wherever it stands.
+func TestAllFaultsWithTheirLines(t *testing.T) {
+	head := strings.Replace(testHead, `value: "2"`, `value: "${x/y}"`, 1)
+	body := strings.Join([]string{
+		/* +1 */ "## H ${x/heading}",
+		/* +2 */ "",
+		/* +3 */ "```output experiment=channels client=go each=channels",
+		/* +4 */ "${channels} || ${rates}",
+		/* +5 */ "```",
+		/* +6 */ "",
+		/* +7 */ "```figure nofigure",
+		/* +8 */ "title: T",
+		/* +9 */ "```",
+		/* +10 */ "",
+		/* +11 */ "open ${channels/rate",
+		/* +12 */ "",
+		/* +13 */ "| a |",
+		/* +14 */ "|---|",
+		/* +15 */ "| ${x/cell} |",
+		/* +16 */ "",
+		/* +17 */ "[link](http://example.org/${x/address})",
+		/* +18 */ "",
+	}, "\n")
+	_, err := page(t, testData(), testContent("en", head, body, ""))
+	if err == nil {
+		t.Fatal("no error")
+	}
+	got := err.Error()
+	for _, want := range []string{
+		"en/a.md:7: unknown experiment \"x\"", // the second headline
+		fmt.Sprintf("en/a.md:%d: unknown experiment \"x\"", headLines+1),
+		fmt.Sprintf("en/a.md:%d: unknown metric \"rates\"", headLines+4),
+		fmt.Sprintf("en/a.md:%d: unknown figure \"nofigure\"", headLines+7),
+		fmt.Sprintf("en/a.md:%d: ${ has no closing }", headLines+11),
+		fmt.Sprintf("en/a.md:%d: unknown experiment \"x\"", headLines+15),
+		fmt.Sprintf("en/a.md:%d: a link's address can't hold a reference", headLines+17),
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing in:\n%s", want, got)
+		}
+	}
+}
+
+func TestCodeSpanShowsReferencesAsTheyAre(t *testing.T) {
+	p, err := page(t, testData(), testContent("en", testHead, "## H\n\nWrite `${experiment/metric}`.\n", ""))
+	if err != nil || !strings.Contains(bodyHTML(p), "<code>${experiment/metric}</code>") {
+		t.Errorf("%s, %v", bodyHTML(p), err)
+	}
+}
+
+func TestNumbersInEmphasisLinksAndTables(t *testing.T) {
+	body := "## ${channels/@messages} messages\n\n**${channels/rate client=go channels=1000}** [about ${channels/rate client=go channels=2000}](x.html)\n\n| ${channels/@messages} | b |\n|---|---|\n| c | ${channels/rate client=pika channels=1000} |\n"
+	p, err := page(t, testData(), testContent("en", testHead, body, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := textOf(bodyHTML(p))
+	for _, want := range []string{"100,000 messages", "100 about 250", "50.0"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in %q", want, got)
+		}
+	}
+	if len(p.Contents) != 1 || p.Contents[0].Text != "100,000 messages" {
+		t.Errorf("contents %+v", p.Contents)
+	}
+	if html := bodyHTML(p); !strings.Contains(html, "<strong><a") {
+		t.Errorf("no emphasis around a number: %s", html)
+	}
+}
+
+func TestHeadingIDs(t *testing.T) {
+	p, err := page(t, testData(), testContent("zh", testHead, "## 上限\n\n## 上限\n\n## More channels: a test\n\n## \uff1f\n", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Heading{{"上限", "上限"}, {"上限-2", "上限"}, {"more-channels-a-test", "More channels: a test"}, {"section", "\uff1f"}}
+	if !reflect.DeepEqual(p.Contents, want) {
+		t.Errorf("%+v, want %+v", p.Contents, want)
+	}
+}
+
+func TestRawHTMLIsNotPassedOn(t *testing.T) {
+	p, err := page(t, testData(), testContent("en", testHead, "## H\n\n<script>alert(1)</script>\n\na <b onclick=x>b</b> [c](javascript:x)\n", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if html := bodyHTML(p); strings.Contains(html, "<script") || strings.Contains(html, "onclick") || strings.Contains(html, "javascript:") {
+		t.Error(html)
+	}
+}
+
+func TestFrontMatterIsResolved(t *testing.T) {
+	head := strings.NewReplacer("A summary.", "On RabbitMQ ${broker/rabbitmq}.", `value: "1"`, `value: "${channels/rate client=go channels=2000} & up"`).Replace(testHead)
+	p, err := page(t, testData(), testContent("en", head, "## H\n", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Summary != "On RabbitMQ 4.3.6." || textOf(string(p.Headlines[0].Value)) != "250 &amp; up" {
+		t.Errorf("%q, %q", p.Summary, p.Headlines[0].Value)
+	}
+	if p.Lede != "<p>Lede.</p>\n" || p.Title != "Title" || p.Series != "RabbitMQ" || p.Number != 1 {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestOutput(t *testing.T) {
+	body := "## H\n\n```output experiment=channels client=go each=channels\nchannels || rate\n${channels} || ${rate}\nall ${rate client=pika channels=1000} <&>\n```\n"
+	p, err := page(t, testData(), testContent("en", testHead, body, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out *Output
+	for _, b := range p.Blocks {
+		if b.Output != nil {
+			out = b.Output
+		}
+	}
+	if out == nil {
+		t.Fatal("no output block")
+	}
+	var got []string
+	for _, l := range out.Lines {
+		var cells []string
+		for _, c := range l.Cells {
+			cells = append(cells, textOf(string(c)))
+		}
+		got = append(got, fmt.Sprint(l.Head, " ", strings.Join(cells, "|")))
+	}
+	want := []string{"true channels|rate", "false 1000|100", "false 2000|250", "false all 50.0 &lt;&amp;&gt;"}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+const testFigure = `figures:
+  f: {kind: bar, experiment: channels, metric: memory, x: channels, series: client, unit: KiB, per: channels}
+  g: {kind: line, experiment: channels, metric: rate, x: channels, series: client, where: {client: go}}
+`
+
+func TestFigure(t *testing.T) {
+	body := "## H\n\n```figure f\ntitle: \"Memory, ${channels/@messages}\"\nalt: Bars.\nx: channels\ny: KiB\nnames: {go: Go}\n```\n\n```figure g\ntitle: Rate\nalt: A line.\n```\n"
+	failed := testData(func(r measure.Result) {
+		for i := range r.Cells {
+			if c := &r.Cells[i]; c.Labels.Match(measure.Labels{"client": "pika", "channels": "1000"}) {
+				c.Failure = &measure.Failure{Reason: "no"}
+				for name := range c.Values {
+					c.Values[name] = measure.Missing("no")
+				}
+			}
+		}
+	})
+	p, err := page(t, failed, testContent("en", testHead, body, testFigure))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var figures []*Figure
+	for _, b := range p.Blocks {
+		if b.Figure != nil {
+			figures = append(figures, b.Figure)
+		}
+	}
+	if len(figures) != 2 {
+		t.Fatalf("%d figures", len(figures))
+	}
+	f := figures[0]
+	if f.Title != "Memory, 100,000" || f.Wide.Title != "Memory, 100,000" || f.Wide.Description != "Bars." {
+		t.Errorf("%+v", f)
+	}
+	wantTable := Table{Head: []string{"channels", "Go", "pika"}, Rows: [][]string{{"1000", "2.00", "not measured (no)"}, {"2000", "2.00", "2.00"}}}
+	if !reflect.DeepEqual(f.Table, wantTable) {
+		t.Errorf("%q, want %q", f.Table, wantTable)
+	}
+	if pika := f.Wide.Series[1]; pika.Points[0].Value != nil || pika.Points[1].Value == nil || *pika.Points[1].Value != 2 {
+		t.Errorf("a failed case must be a gap: %+v", pika)
+	}
+	// The other figure has whiskers, and only the series that where names.
+	g := figures[1]
+	if len(g.Wide.Series) != 1 || g.Wide.Series[0].Name != "go" {
+		t.Fatalf("%+v", g.Wide.Series)
+	}
+	point := g.Wide.Series[0].Points[1]
+	if *point.Value != 250 || *point.Low != 247 || *point.High != 253 || g.Table.Rows[1][1] != "250 (247–253)" {
+		t.Errorf("%g %g %g %q", *point.Value, *point.Low, *point.High, g.Table.Rows)
+	}
+	if g.Narrow.Width != 400 || g.Narrow.ID == g.Wide.ID {
+		t.Errorf("%+v", g.Narrow)
+	}
+}
+
+func TestWrongFigures(t *testing.T) {
+	shown := "## H\n\n```figure f\ntitle: T\nalt: A.\n```\n"
+	tests := []struct{ name, figures, body, want string }{
+		{"not shown", "figures: {f: {kind: bar, experiment: channels, metric: rate, x: channels, series: client}}\n", "## H\n", "figure f is declared in a.yaml and not shown here"},
+		{"twice", "figures: {f: {kind: bar, experiment: channels, metric: rate, x: channels, series: client}}\n", shown + "\n```figure f\ntitle: T\nalt: A.\n```\n", "figure f is there twice"},
+		{"metric", "figures: {f: {kind: bar, experiment: channels, metric: rates, x: channels, series: client}}\n", shown, `unknown metric "rates"; did you mean "rate"?`},
+		{"kind", "figures: {f: {kind: pie, experiment: channels, metric: rate, x: channels, series: client}}\n", shown, `unknown kind of figure "pie"`},
+		{"label", "figures: {f: {kind: bar, experiment: channels, metric: rate, x: chanels, series: client}}\n", shown, `unknown label "chanels"; did you mean "channels"?`},
+		{"unit", "figures: {f: {kind: bar, experiment: channels, metric: memory, x: channels, series: client, unit: kB}}\n", shown, `unknown unit "kB"`},
+		{"no alt", "figures: {f: {kind: bar, experiment: channels, metric: rate, x: channels, series: client}}\n", "## H\n\n```figure f\ntitle: T\n```\n", "needs title and alt"},
+		{"words", "figures: {f: {kind: bar, experiment: channels, metric: rate, x: channels, series: client}}\n", "## H\n\n```figure f\ntitle: T\nalt: A.\ncolour: red\n```\n", "colour"},
+	}
+	for _, tt := range tests {
+		_, err := page(t, testData(), testContent("en", testHead, tt.body, tt.figures))
+		if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), "en/a.md:") {
+			t.Errorf("%s: %v; want %q", tt.name, err, tt.want)
+		}
+	}
+}
+
+func TestResolveIsDeterministic(t *testing.T) {
+	body := "## H\n\n${channels/rate client=go | range} ${channels/error client=go channels=1000}\n\n```figure f\ntitle: T\nalt: A.\n```\n\n```figure g\ntitle: T\nalt: A.\n```\n"
+	first, err := page(t, testData(), testContent("en", testHead, body, testFigure))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		next, err := page(t, testData(), testContent("en", testHead, body, testFigure))
+		if err != nil || !reflect.DeepEqual(first, next) {
+			t.Fatalf("two pages of the same content differ: %v", err)
+		}
+	}
+}
