@@ -135,17 +135,32 @@ func Create(results string, run Run) (Writer, error) {
 		return Writer{}, fmt.Errorf("run %s: %w", run.ID, err)
 	}
 	if err := os.MkdirAll(results, 0o777); err != nil {
-		return Writer{}, fmt.Errorf("making the results directory: %w", err)
+		return Writer{}, fmt.Errorf("making the results directory %s: %w", results, err)
 	}
-	dir := filepath.Join(results, run.ID)
-	if err := os.Mkdir(dir, 0o777); err != nil {
-		if errors.Is(err, fs.ErrExist) {
-			return Writer{}, fmt.Errorf("run %s is already in %s: give another --run, or wait a second", run.ID, results)
-		}
+	w := Writer{dir: filepath.Join(results, run.ID)}
+	exists := fmt.Errorf("run %s is already in %s: give another --run, or wait a second", run.ID, results)
+	if _, err := os.Lstat(w.dir); err == nil {
+		return Writer{}, exists
+	}
+	// The directory appears with its run.json: one without would be an error to
+	// whoever reads the results.
+	tmp, err := os.MkdirTemp(results, ".tmp-*")
+	if err != nil {
+		return Writer{}, fmt.Errorf("making the run's directory in %s: %w", results, err)
+	}
+	defer os.RemoveAll(tmp) // there no more when all went well
+	if err := (Writer{dir: tmp}).WriteRun(run); err != nil {
+		return Writer{}, err
+	}
+	if err := os.Chmod(tmp, 0o755); err != nil {
+		return Writer{}, fmt.Errorf("making the run's directory in %s: %w", results, err)
+	}
+	if err := os.Rename(tmp, w.dir); errors.Is(err, fs.ErrExist) { // not empty: another was faster
+		return Writer{}, exists
+	} else if err != nil {
 		return Writer{}, fmt.Errorf("making the run's directory: %w", err)
 	}
-	w := Writer{dir: dir}
-	return w, w.WriteRun(run)
+	return w, nil
 }
 
 // Dir is where the run's files are.

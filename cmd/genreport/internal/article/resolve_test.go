@@ -2,7 +2,10 @@ package article
 
 import (
 	"fmt"
+	htmlpkg "html"
+	"net/url"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -524,5 +527,51 @@ func TestResolveIsDeterministic(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(first, next) {
 			t.Fatalf("two pages of the same content differ: %v", err)
 		}
+	}
+}
+
+// What Markdown renderers are known to get wrong.
+func TestMarkdownTraps(t *testing.T) {
+	body := "## 吞吐量\n\n## 吞吐量\n\n[见](#吞吐量) [x](javascript&colon;alert(1)) `--latency` and --latency\n\n" +
+		"https://example.com/docs。下一句\n\n" +
+		"one[^a] two[^a] three[^b]\n\n[^a]: first\n[^b]: second\n"
+	p, err := page(t, testData(), testContent("zh", testHead, body, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	html := bodyHTML(p)
+	ids, links := map[string]int{}, map[string]bool{}
+	for _, m := range regexp.MustCompile(`(id|href)="([^"]*)"`).FindAllStringSubmatch(html, -1) {
+		value, err := url.PathUnescape(htmlpkg.UnescapeString(m[2]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m[1] == "id" {
+			ids[value]++
+		} else {
+			links[value] = true
+		}
+	}
+	for id, n := range ids {
+		if n > 1 {
+			t.Errorf("id %s is there %d times", id, n)
+		}
+	}
+	for href := range links {
+		if target, ok := strings.CutPrefix(href, "#"); ok && ids[target] == 0 {
+			t.Errorf("link to #%s leads nowhere", target)
+		}
+		if strings.HasPrefix(strings.ToLower(href), "javascript:") {
+			t.Errorf("a link runs script: %s", href)
+		}
+		if strings.Contains(href, "。") {
+			t.Errorf("a link swallows the full stop: %s", href)
+		}
+	}
+	if !links["#吞吐量"] || ids["吞吐量-2"] != 1 {
+		t.Errorf("links %v, ids %v", links, ids)
+	}
+	if strings.Count(html, "--latency") != 2 {
+		t.Errorf("hyphens were changed: %s", html)
 	}
 }
