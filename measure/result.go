@@ -82,6 +82,12 @@ type Cell struct {
 	Texts    map[string]string `json:"texts,omitempty"` // what programs said, as it was
 	Failure  *Failure          `json:"failure,omitempty"`
 	Command  string            `json:"command"` // repeats just this case
+
+	// What stands behind the values; each only where the experiment has it.
+	CPU       *CPU                 `json:"cpu,omitempty"`
+	Series    map[string]Series    `json:"series,omitempty"`
+	Latency   map[string]Histogram `json:"latency,omitempty"`
+	Integrity *Integrity           `json:"integrity,omitempty"`
 }
 
 // Result is all cells of one experiment in one run.
@@ -172,6 +178,29 @@ func (c Cell) validate(metrics map[string]Metric) error {
 	if c.Failure != nil && c.Failure.Reason == "" {
 		return errors.New("the failure has no reason")
 	}
+	return c.validateEvidence()
+}
+
+func (c Cell) validateEvidence() error {
+	if c.CPU != nil {
+		if err := c.CPU.validate(); err != nil {
+			return err
+		}
+	}
+	for name, s := range c.Series {
+		if err := s.validate(); err != nil {
+			return fmt.Errorf("series %s: %w", name, err)
+		}
+	}
+	for name, h := range c.Latency {
+		if h.Count < 0 || h.HDR == "" {
+			return fmt.Errorf("latency %s: no histogram", name)
+		}
+	}
+	// What does not add up fails the cell; a result that shows it as fine is wrong.
+	if c.Integrity != nil && c.Failure == nil {
+		return c.Integrity.validate()
+	}
 	return nil
 }
 
@@ -192,7 +221,9 @@ type Machine struct {
 	Kernel         string  `json:"kernel"`
 	Arch           string  `json:"arch"`
 	Virtualisation string  `json:"virtualisation,omitempty"`
-	Load1          float64 `json:"load1"` // load average when the run began
+	Load1          float64 `json:"load1"`                 // load average when the run began
+	Governor       string  `json:"governor,omitempty"`    // of the first core's frequency
+	StealShare     *Value  `json:"steal_share,omitempty"` // of the core time of the second before the run
 }
 
 // Broker is one broker of a run, as the node itself describes it.
@@ -235,6 +266,8 @@ type Run struct {
 	Clients  []Client      `json:"clients"`
 	Warmup   []PlannedCell `json:"warmup"` // measured first and discarded
 	Plan     []PlannedCell `json:"plan"`
+	Control  []Control     `json:"control,omitempty"`
+	Resumed  []time.Time   `json:"resumed,omitempty"` // when it went on after it was cut off
 	Warnings []string      `json:"warnings,omitempty"`
 }
 
@@ -251,6 +284,11 @@ func (r Run) Validate() error {
 		return errors.New("profile must be set")
 	case r.Started.IsZero():
 		return errors.New("started must be set")
+	}
+	for i, c := range r.Control {
+		if err := c.Rate.validate(); err != nil {
+			return fmt.Errorf("control %d: %w", i, err)
+		}
 	}
 	return nil
 }
