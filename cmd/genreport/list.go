@@ -6,7 +6,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -102,12 +101,12 @@ func brokersCommand(ctx context.Context, args []string, s streams) error {
 	fs.BoolVar(&f.refresh, "refresh", false, "build what the archive has newer than the cache")
 	fs.BoolVar(&f.asJSON, "json", false, "print JSON")
 	fs.BoolVar(&f.offline, "offline", false, "list the cache alone")
-	fs.StringVar(&f.mirror, "mirror", os.Getenv("GENREPORT_MIRROR"), "`URL` of a Debian archive (default: $GENREPORT_MIRROR, or the machine's own apt configuration)")
+	fs.StringVar(&f.mirror, "mirror", "", "`URL` of a Debian archive (default: $GENREPORT_MIRROR, or the machine's own apt configuration)")
 	if err := parse(fs, args, s, "Lists the root file systems of brokers that are cached, and what the archive now has."); err != nil {
 		return err
 	}
 	p := newProgress(s.err, false)
-	debian := broker.Debian{Mirror: f.mirror, Log: p.say}
+	debian := broker.Debian{Mirror: mirror(f.mirror), Log: p.say}
 	cached, err := debian.Cached()
 	if err != nil {
 		return err

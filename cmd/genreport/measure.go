@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -34,7 +35,7 @@ func (f *measureFlags) register(fs *flag.FlagSet, defaultProfile string) {
 	fs.IntVar(&f.repeats, "repeats", 0, "measure each case `N` times (default: the profile's number)")
 	fs.StringVar(&f.run, "run", "", "`ID` of the run (default: the time it starts, such as 20060102T150405Z)")
 	fs.StringVar(&f.results, "results", "", "`DIR` for result files (default: content/results; build/results for the profile quick)")
-	fs.StringVar(&f.mirror, "mirror", os.Getenv("GENREPORT_MIRROR"), "`URL` of a Debian archive (default: $GENREPORT_MIRROR, or the machine's own apt configuration)")
+	fs.StringVar(&f.mirror, "mirror", "", "`URL` of a Debian archive (default: $GENREPORT_MIRROR, or the machine's own apt configuration)")
 	fs.BoolVar(&f.dryRun, "dry-run", false, "print the plan and its estimated time, and measure nothing")
 	fs.BoolVar(&f.quiet, "quiet", false, "say only what goes wrong")
 }
@@ -78,7 +79,7 @@ func (f *measureFlags) measure(ctx context.Context, s streams) (id string, err e
 	p := newProgress(s.err, f.quiet)
 	defer p.clear()
 	host := runner.Host{
-		Debian:  broker.Debian{Mirror: f.mirror, Log: p.say},
+		Debian:  broker.Debian{Mirror: mirror(f.mirror), Log: p.say},
 		Specs:   specs,
 		Worker:  []string{self, "worker"},
 		Results: f.resultsDir(),
@@ -98,6 +99,9 @@ func (f *measureFlags) measure(ctx context.Context, s streams) (id string, err e
 	}
 	return written.ID, nil
 }
+
+// mirror is the archive that was asked for; "" leaves it to apt's configuration.
+func mirror(flag string) string { return cmp.Or(flag, os.Getenv("GENREPORT_MIRROR")) }
 
 func round(d time.Duration) time.Duration { return d.Round(time.Second) }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 )
@@ -82,10 +83,40 @@ func run(args []string, in io.Reader, out, errOut io.Writer) int {
 			continue
 		}
 		err := c.do(ctx, args, streams{in: in, out: out, err: errOut})
-		return status(err, name, errOut)
+		return status(err, name, seal(errOut, args))
 	}
-	fmt.Fprintf(errOut, "genreport: unknown command %q\n\n%s", name, usage)
+	fmt.Fprintf(seal(errOut, []string{name}), "genreport: unknown command %q\n\n%s", name, usage)
 	return exitUsage
+}
+
+// seal is w without the arguments that may hold a password: an error that
+// quotes a URL given in the wrong place must not repeat it.
+func seal(w io.Writer, args []string) io.Writer {
+	var pairs []string
+	for _, a := range args {
+		if strings.HasPrefix(a, "-") {
+			_, a, _ = strings.Cut(a, "=")
+		}
+		for _, prefix := range []string{"", "debian:"} {
+			secret := strings.TrimPrefix(a, prefix)
+			if !strings.Contains(secret, "://") && !strings.Contains(secret, "@") {
+				continue
+			}
+			quoted := strconv.Quote(secret)
+			pairs = append(pairs, secret, "(not repeated: it may hold a password)", quoted[1:len(quoted)-1], "(not repeated: it may hold a password)")
+		}
+	}
+	return sealed{w, strings.NewReplacer(pairs...)}
+}
+
+type sealed struct {
+	w       io.Writer
+	replace *strings.Replacer
+}
+
+func (s sealed) Write(p []byte) (int, error) {
+	_, err := s.replace.WriteString(s.w, string(p))
+	return len(p), err
 }
 
 func isHelp(arg string) bool { return arg == "-h" || arg == "-help" || arg == "--help" }

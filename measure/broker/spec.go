@@ -71,7 +71,7 @@ func ParseSpec(s string) (Spec, error) {
 	}
 	// Only what stands before the first colon is repeated: the rest may hold a password.
 	scheme, _, found := strings.Cut(s, ":")
-	if !found || strings.ContainsAny(scheme, "/@?") {
+	if !found || strings.ContainsAny(s, "/@?") {
 		return Spec{}, errors.New("broker: not understood; write " + specForms)
 	}
 	return Spec{}, fmt.Errorf("broker: the form %q is not known; write %s", scheme+":", specForms)

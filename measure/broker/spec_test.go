@@ -70,7 +70,7 @@ func TestParseSpecRefuses(t *testing.T) {
 		{"amqp://u:hush@h?management=h:15672", "http://"},
 		{"amqp://u:hush@h?management=ftp://u:hush@h", "http://"},
 		{"amqp://u:hush@h?management=http://u:hush/hush@h", "http://"},
-		{"user:hush@h", "not known"},
+		{"user:hush@h", "not understood"},
 	}
 	for _, tt := range tests {
 		s, err := ParseSpec(tt.in)

@@ -89,6 +89,10 @@ func plainURI(text string) (uri string, secure bool, err error) {
 
 func dialNet(ctx context.Context, network, addr, ca string, secure bool) (net.Conn, error) {
 	c, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, network, addr)
+	var dns *net.DNSError
+	if errors.As(err, &dns) { // whose text has the name server too
+		return nil, errors.New("its host name could not be resolved")
+	}
 	if err != nil {
 		return nil, err
 	}

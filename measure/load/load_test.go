@@ -33,17 +33,19 @@ func TestPlainURI(t *testing.T) {
 func TestRedactText(t *testing.T) {
 	for _, tt := range []struct{ uri, text, want string }{
 		{"amqp://u:s3cret@h/", "dial amqp://u:s3cret@h/: no", "dial (the broker's URI): no"},
-		{"amqp://u:s3cret@h/", "no access for u with s3cret", "no access for u with ***"},
+		{"amqp://u:s3cret@h/", "no access for u with s3cret", "no access for *** with ***"},
 		// The same password, as it is, as a URI's user info, a path and a query have it.
 		{"amqp://u:p%40;%20x@h/", "p@; x|p%40;%20x|p@%3B%20x|p%40%3B+x", "***|***|***|***"},
 		// Escaped more than need be.
 		{"amqp://u:%73ecret@h/", "%73ecret secret", "*** ***"},
 		// As plainURI rewrites it.
-		{"amqps://u:a%2Fb@h/", "amqp://u:a%2Fb@h:5671/", "amqp://u:***@h:5671/"},
+		{"amqps://u:a%2Fb@h/", "amqp://u:a%2Fb@h:5671/", "amqp://***:***@(the broker's host):5671/"},
 		{"amqp://u:p@q@h/", "p and p@q", "p and ***"},
 		{"amqp://guest:guest@h/", "guest is refused", "guest is refused"},
-		{"amqp://u@h/", "u is refused", "u is refused"},
-		{"amqp://u:@h/", "u is refused", "u is refused"},
+		{"amqp://u@h/", "u is refused", "*** is refused"},
+		{"amqp://u:@h/", "user 'u' at h:5672 refused", "user '***' at (the broker's host):5672 refused"},
+		{"amqp://guest:guest@127.0.0.1:9500/", "dial 127.0.0.1:9500 as guest", "dial 127.0.0.1:9500 as guest"},
+		{"amqp://alice:hush@mq.example.org/", "lookup mq.example.org: no such host", "lookup (the broker's host): no such host"},
 		{"", "text", "text"},
 		{"amqp://u:%zz@h/", "dial amqp://u:%zz@h/", "dial (the broker's URI)"},
 	} {

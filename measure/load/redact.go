@@ -2,12 +2,14 @@ package load
 
 import (
 	"errors"
+	"net"
 	"net/url"
 	"strings"
 )
 
-// redact takes what a URI keeps secret out of an error's text: libraries like
-// to quote what they could not dial.
+// redact takes the password, the user and the host of a URI out of an error's
+// text: libraries like to quote what they could not dial, and reasons of
+// failures are published.
 func redact(err error, uri string) error {
 	if err == nil {
 		return nil
@@ -25,9 +27,23 @@ func redactText(text, uri string) string {
 	}
 	text = strings.ReplaceAll(text, uri, "(the broker's URI)")
 	u, err := url.Parse(uri)
-	if err != nil || u.User == nil {
+	if err != nil {
 		return text
 	}
+	if host := u.Hostname(); host != "localhost" && !net.ParseIP(host).IsLoopback() {
+		text = replaceWord(text, host, "(the broker's host)")
+	}
+	if u.User == nil {
+		return text
+	}
+	text = redactPassword(text, uri, u)
+	if user := u.User.Username(); user != "guest" {
+		text = replaceWord(text, user, "***")
+	}
+	return text
+}
+
+func redactPassword(text, uri string, u *url.URL) string {
 	password, ok := u.User.Password()
 	if !ok || password == "" || password == "guest" { // "guest" is public, and a word in other messages
 		return text
@@ -45,4 +61,30 @@ func redactText(text, uri string) string {
 		text = strings.ReplaceAll(text, secret, "***")
 	}
 	return text
+}
+
+// replaceWord replaces word where it is not a part of a longer one.
+func replaceWord(text, word, by string) string {
+	if word == "" {
+		return text
+	}
+	part := func(c byte) bool {
+		return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
+	}
+	var b strings.Builder
+	for at := 0; ; {
+		i := strings.Index(text[at:], word)
+		if i < 0 {
+			return b.String() + text[at:]
+		}
+		i += at
+		end := i + len(word)
+		b.WriteString(text[at:i])
+		if i > 0 && part(text[i-1]) && part(word[0]) || end < len(text) && part(text[end]) && part(word[len(word)-1]) {
+			b.WriteString(word)
+		} else {
+			b.WriteString(by)
+		}
+		at = end
+	}
 }
