@@ -125,8 +125,7 @@ func (f *renderFlags) render(s streams, results string, p experiments.Profile) e
 
 // inDir puts the directory that was read before the file names of errors.
 func inDir(dir string, err error) error {
-	var joined interface{ Unwrap() []error }
-	if errors.As(err, &joined) {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { // not below: that would lose the file and line around it
 		var out []error
 		for _, e := range joined.Unwrap() {
 			out = append(out, inDir(dir, e))

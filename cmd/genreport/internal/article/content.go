@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"regexp"
@@ -170,8 +171,11 @@ func readYAML(fsys fs.FS, name string, v any) error {
 // decodeYAML gives errors the file's line; the text begins after skip lines.
 func decodeYAML(name string, skip int, data []byte, v any) error {
 	err := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict(), yaml.DisallowUnknownField()).Decode(v)
-	if err == nil || (len(bytes.TrimSpace(data)) == 0 && skip == 0) {
-		return err
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, io.EOF) {
+		return fault{name, skip + 1, errors.New("there is nothing in it")}
 	}
 	line, message := 1, strings.SplitN(err.Error(), "\n", 2)[0]
 	if m := yamlLine.FindStringSubmatch(message); m != nil {

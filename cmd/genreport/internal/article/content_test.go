@@ -39,6 +39,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"no declarations", without("a.yaml"), "en/a.md:1: there is no a.yaml"},
 		{"no current broker", set("a.yaml", "series: S\nnumber: 1\n"), "a.yaml:1: brokers names no current"},
 		{"no number", set("a.yaml", "series: S\nbrokers: {current: b}\n"), "a.yaml:1: number counts from 1"},
+		{"empty", set("a.yaml", "\n"), "a.yaml:1: there is nothing in it"},
 		{"bad yaml", set("a.yaml", "series: S\nnumber: [\n"), "a.yaml:"},
 		{"number that is none", set("a.yaml", "series: S\nnumber: one\nbrokers: {current: b}\n"), "a.yaml:2: "},
 		{"no front matter", set("en/a.md", "## H\n"), "en/a.md:1: front matter is missing"},
