@@ -9,8 +9,9 @@ help: ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
 report: setup assets build ## measure real brokers and make the pages (PROFILE=quick|standard|full)
-	$(GENREPORT) run --profile $(PROFILE)
-	@scripts/after-report $(PROFILE)
+	@echo "$(GENREPORT) run --profile $(PROFILE)"; \
+	$(GENREPORT) run --profile $(PROFILE); s=$$?; \
+	case $$s in 0|3) scripts/after-report $(PROFILE);; esac; exit $$s
 
 test: setup setup-test assets build lint ## everything that is checked, on real brokers and a real browser
 	go test ./...
@@ -19,10 +20,11 @@ unit: ## the tests that need no broker and no browser
 	go test -short ./...
 
 setup: ## system packages for measuring and rendering (apt-get)
-	@scripts/apt-install mmdebstrap:mmdebstrap bubblewrap:bwrap debian-archive-keyring iproute2:ss nodejs:node npm:npm
+	@scripts/apt-install mmdebstrap:mmdebstrap bubblewrap:bwrap uidmap:newuidmap debian-archive-keyring nodejs:node npm:npm
 
 setup-test: ## system packages for the tests (apt-get)
-	@scripts/apt-install chromium:chromium fonts-noto-cjk
+	@command -v google-chrome >/dev/null || scripts/apt-install chromium:chromium
+	@scripts/apt-install fonts-noto-cjk
 
 assets: build/echarts.js ## ECharts from the npm registry, bundled
 
@@ -41,7 +43,8 @@ lint: ## formatting, go vet, staticcheck, and a tidy go.mod
 	go mod tidy -diff
 
 screenshots: assets build ## pictures of build/public or public, for looking at, in build/screenshots
-	@scripts/apt-install chromium:chromium fonts-noto-cjk
+	@command -v google-chrome >/dev/null || scripts/apt-install chromium:chromium
+	@scripts/apt-install fonts-noto-cjk
 	scripts/screenshots
 
 clean: ## what was built; the cache of root file systems stays

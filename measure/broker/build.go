@@ -293,7 +293,7 @@ func needTools(names ...string) error {
 	return fmt.Errorf("not installed: %s; %s", strings.Join(missing, ", "), installHint)
 }
 
-const installHint = "install with `make setup` or `apt-get install mmdebstrap bubblewrap debian-archive-keyring` (as root, on Debian or Ubuntu)"
+const installHint = "install with `make setup` or `apt-get install mmdebstrap bubblewrap uidmap debian-archive-keyring` (as root, on Debian or Ubuntu)"
 
 // archiveKeyring finds the keys that Debian's archive is signed with.
 func archiveKeyring() (string, error) {

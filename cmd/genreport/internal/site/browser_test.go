@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -26,7 +27,17 @@ import (
 
 var look = flag.String("look", "", "directory to leave screenshots of the sample pages in")
 
-const chromium = "/usr/bin/chromium"
+// chromium is any of the names that it is installed under.
+func chromium(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{"chromium", "google-chrome", "chromium-browser"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	t.Fatal("no chromium and no google-chrome on the PATH: run \"make setup-test\"")
+	return ""
+}
 
 // browser starts Chromium, which ends with the test.
 func browser(t *testing.T) context.Context {
@@ -34,13 +45,11 @@ func browser(t *testing.T) context.Context {
 	if testing.Short() {
 		t.Skip("starts a browser")
 	}
-	if _, err := os.Stat(chromium); err != nil {
-		t.Fatalf("%v: run \"make setup\"", err)
-	}
+	program := chromium(t)
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewExecAllocator(ctx, append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(chromium), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("disable-quic", true),
+		chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("disable-quic", true),
 		chromedp.Flag("disable-component-update", true), chromedp.UserDataDir(t.TempDir()))...)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
@@ -52,7 +61,7 @@ func realCharts(t *testing.T) Charts {
 	t.Helper()
 	r, err := chart.Load(filepath.Join("..", "..", "..", "..", "build", "echarts.js"))
 	if err != nil {
-		t.Fatalf("%v (\"make setup\" does it too)", err)
+		t.Fatalf("%v (\"make assets\" makes it)", err)
 	}
 	return r
 }
