@@ -105,7 +105,7 @@ func TestCachedTakesFinishedBuildsOnly(t *testing.T) {
 		t.Errorf("newest of forky: %+v, %v", r, err)
 	}
 	_, err = Debian{Cache: cache}.Ensure(context.Background(), "bookworm")
-	if err == nil || !strings.Contains(err.Error(), "mmdebstrap, apt-get, apt-config, bwrap, tar") || !strings.Contains(err.Error(), "apt-get install mmdebstrap bubblewrap debian-archive-keyring") {
+	if err == nil || !strings.Contains(err.Error(), "mmdebstrap, apt-get, apt-config, bwrap, tar") || !strings.Contains(err.Error(), "apt-get install mmdebstrap bubblewrap uidmap debian-archive-keyring") {
 		t.Errorf("without tools: %v", err)
 	}
 	if list, err := (Debian{Cache: filepath.Join(cache, "none")}).Cached(); err != nil || len(list) != 0 {
