@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	"genreport/cmd/genreport/internal/article"
 	"genreport/cmd/genreport/internal/chart"
+	"genreport/cmd/genreport/internal/schema"
 	"genreport/cmd/genreport/internal/site"
 	"genreport/measure"
 	"genreport/measure/experiments"
@@ -96,6 +98,11 @@ func (f *renderFlags) render(s streams, results string, p experiments.Profile) e
 	if err != nil {
 		return err
 	}
+	schemas, err := schema.Files()
+	if err != nil {
+		return err
+	}
+	maps.Copy(published, schemas)
 	baseURL := content.Site.BaseURL
 	if f.baseURL != "" {
 		baseURL = f.baseURL

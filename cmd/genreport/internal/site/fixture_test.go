@@ -36,6 +36,7 @@ func sampleInput(charts Charts) Input {
 	for _, e := range []string{"run", "channel-limit", "channel-cost", "channel-throughput", "connection-throughput"} {
 		in.Data[sampleRun+"/"+e+".json"] = []byte("{}\n")
 	}
+	in.Data["run.schema.json"], in.Data["experiment.schema.json"] = []byte("{}\n"), []byte("{}\n")
 	in.Pages = []article.Page{samplePage("zh"), samplePage("en")}
 	return in
 }

@@ -27,6 +27,7 @@ type text struct {
 	Run, Profile, Date, Machine    string
 	Broker, Client, Tool           string
 	Experiments, Warnings, RunFile string
+	Format                         string
 	Cores, Kernel, Dirty           string // Cores takes a number
 	Separator                      string // between things listed
 }
@@ -50,7 +51,7 @@ func ui(lang string) (text, error) {
 			Range: "范围", Interval: "95% 区间", Samples: "各次",
 			NotMeasured: "未测量", Open: "（", Close: "）",
 			Run: "测量批次", Profile: "档位", Date: "时间", Machine: "机器", Broker: "broker", Client: "客户端", Tool: "工具",
-			Experiments: "实验", Warnings: "注意", RunFile: "记录",
+			Experiments: "实验", Warnings: "注意", RunFile: "记录", Format: "格式",
 			Cores: "%d 核", Kernel: "内核", Dirty: "含未提交的改动", Separator: " · ",
 		}, nil
 	case "en":
@@ -69,7 +70,7 @@ func ui(lang string) (text, error) {
 			Range: "range", Interval: "95% interval", Samples: "samples",
 			NotMeasured: "not measured", Open: " (", Close: ")",
 			Run: "Run", Profile: "Profile", Date: "Time", Machine: "Machine", Broker: "Brokers", Client: "Clients", Tool: "Tool",
-			Experiments: "Experiments", Warnings: "Warnings", RunFile: "Record",
+			Experiments: "Experiments", Warnings: "Warnings", RunFile: "Record", Format: "Format",
 			Cores: "%d cores", Kernel: "kernel", Dirty: "with uncommitted changes", Separator: " · ",
 		}, nil
 	}

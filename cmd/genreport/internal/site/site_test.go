@@ -187,7 +187,8 @@ func TestSite(t *testing.T) {
 		}
 		page := string(files["en/channels-and-connections.html"])
 		for _, want := range []string{`<html lang="en">`, `href="../zh/channels-and-connections.html"`, `id="fig-channels-wide-title"`, `id="fig-channels-narrow-title"`,
-			`>RabbitMQ <span aria-hidden="true">·</span> 21<`, "Measured · output on this machine", "<th scope=\"row\">64</th>", "23.5 GiB", "not measured (the node did not answer)"} {
+			`>RabbitMQ <span aria-hidden="true">·</span> 21<`, "Measured · output on this machine", "<th scope=\"row\">64</th>", "23.5 GiB", "not measured (the node did not answer)",
+			`<a href="../data/experiment.schema.json">experiment.schema.json</a> <span aria-hidden="true">·</span> <a href="../data/run.schema.json">run.schema.json</a>`} {
 			if !strings.Contains(page, want) {
 				t.Errorf("the English article has no %s", want)
 			}

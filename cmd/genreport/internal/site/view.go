@@ -96,7 +96,7 @@ type run struct {
 type row struct {
 	Name   string
 	Values []string
-	Link   *article.Link
+	Links  []article.Link
 }
 
 // article makes the view of a page.
@@ -153,6 +153,17 @@ func (b *builder) article(p article.Page) (articleView, error) {
 		v.Contents = append(v.Contents, article.Heading{ID: v.EvidenceID, Text: t.Evidence})
 	}
 	return v, errors.Join(links.errs...)
+}
+
+// schemas are the files that describe the result files.
+func (b *builder) schemas() []article.Link {
+	var all []article.Link
+	for _, name := range sortedKeys(b.in.Data) {
+		if strings.HasSuffix(name, ".schema.json") {
+			all = append(all, article.Link{Href: "data/" + name})
+		}
+	}
+	return all
 }
 
 // linker makes links to files of the site, and remembers those that lead
@@ -377,8 +388,14 @@ func makeRun(s article.Source, t text, links *linker) run {
 	add(t.Tool, join("genreport "+r.Tool.Version, commit, dirty))
 	add(t.Warnings, r.Warnings...)
 	if s.Data.Href != "" {
-		link := links.to(s.Data)
-		v.Rows = append(v.Rows, row{Name: t.RunFile, Link: &link})
+		v.Rows = append(v.Rows, row{Name: t.RunFile, Links: []article.Link{links.to(s.Data)}})
+	}
+	if schemas := links.b.schemas(); len(schemas) > 0 {
+		r := row{Name: t.Format}
+		for _, s := range schemas {
+			r.Links = append(r.Links, links.to(s))
+		}
+		v.Rows = append(v.Rows, r)
 	}
 	return v
 }
