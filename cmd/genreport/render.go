@@ -119,7 +119,7 @@ func (f *renderFlags) render(s streams, results string, p experiments.Profile) e
 	}
 	missing := 0
 	for _, p := range pages {
-		missing += p.Missing
+		missing += len(p.Unmet)
 	}
 	fmt.Fprintf(s.err, "%d pages in %s; open %s\n", len(pages), out, filepath.Join(out, "index.html"))
 	if len(runs) == 0 {
