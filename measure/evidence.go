@@ -92,6 +92,9 @@ func (s Series) validate() error {
 	if !(s.Step > 0) || math.IsInf(s.Step, 0) || math.IsNaN(s.Start) || math.IsInf(s.Start, 0) {
 		return fmt.Errorf("it begins at %v s and goes by %v s", s.Start, s.Step)
 	}
+	if err := s.Unit.validate(); err != nil {
+		return err
+	}
 	for i, v := range s.Values {
 		if err := v.validate(); err != nil {
 			return fmt.Errorf("point %d: %w", i, err)

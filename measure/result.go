@@ -23,6 +23,14 @@ const (
 	CPUSeconds Unit = "CPU s"
 )
 
+func (u Unit) validate() error {
+	switch u {
+	case Count, Seconds, Bytes, PerSecond, CPUSeconds:
+		return nil
+	}
+	return fmt.Errorf("unknown unit %q", u)
+}
+
 // Direction says which way a metric is better.
 type Direction string
 
@@ -119,8 +127,11 @@ func (r Result) Validate() error {
 	if r.Kind != kindExperiment {
 		bad("kind is %q, want %q", r.Kind, kindExperiment)
 	}
-	if r.Run == "" || r.Experiment == "" || r.Profile == "" || r.Method < 1 {
-		bad("run, experiment, profile and method must be set")
+	if r.Run == "" || r.Experiment == "" || r.Profile == "" {
+		bad("run, experiment and profile must be set")
+	}
+	if r.Method < 1 {
+		bad("method is %d; it counts from 1", r.Method)
 	}
 	if r.Experiment == kindRun || strings.ContainsAny(r.Experiment, `/\`) || strings.HasPrefix(r.Experiment, ".") {
 		bad("experiment %q can't name a file beside run.json", r.Experiment)
@@ -129,10 +140,8 @@ func (r Result) Validate() error {
 		bad("%d cells, but only %d were planned", len(r.Cells), r.Planned)
 	}
 	for name, m := range r.Metrics {
-		switch m.Unit {
-		case Count, Seconds, Bytes, PerSecond, CPUSeconds:
-		default:
-			bad("metric %s: unknown unit %q", name, m.Unit)
+		if err := m.Unit.validate(); err != nil {
+			bad("metric %s: %w", name, err)
 		}
 		switch m.Better {
 		case Higher, Lower, Neither:

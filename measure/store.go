@@ -110,6 +110,7 @@ func readFile(fsys fs.FS, name string, v any) error {
 	// "unknown key" would be the wrong message.
 	var head struct {
 		Format *int `json:"format"`
+		Method *int `json:"method"`
 	}
 	text := bytes.TrimPrefix(data, byteOrderMark)
 	if _, err := checkTokens(text, nil); err == nil && json.Unmarshal(text, &head) == nil {
@@ -120,6 +121,9 @@ func readFile(fsys fs.FS, name string, v any) error {
 			return fmt.Errorf("%s:1: format %d is older than this genreport reads (%d): measure again", name, *head.Format, Format)
 		case *head.Format > Format:
 			return fmt.Errorf("%s:1: format %d is newer than this genreport reads (%d): update genreport", name, *head.Format, Format)
+		}
+		if _, isResult := v.(*Result); isResult && head.Method == nil {
+			return fmt.Errorf("%s:1: it does not say the method it was measured by: restore it from version control or measure again", name)
 		}
 	}
 	return decodeStrict(name, data, v)

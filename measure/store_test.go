@@ -289,7 +289,7 @@ func TestWriteResultRefuses(t *testing.T) {
 		{"value of no metric", func(r *Result) { r.Cells[0].Values["colour"] = Int(1) }, "value colour belongs to no declared metric"},
 		{"repeat", func(r *Result) { r.Cells[0].Repeat = 0 }, "counts from 1"},
 		{"cell twice", func(r *Result) { r.Cells[1].Repeat = 1 }, "there twice"},
-		{"no method", func(r *Result) { r.Method = 0 }, "must be set"},
+		{"no method", func(r *Result) { r.Method = 0 }, "it counts from 1"},
 		{"the run's file", func(r *Result) { r.Experiment = "run" }, `"run"`},
 		{"a file elsewhere", func(r *Result) { r.Experiment = "../cost" }, `"../cost"`},
 	} {

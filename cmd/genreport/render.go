@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	"genreport/cmd/genreport/internal/article"
 	"genreport/cmd/genreport/internal/chart"
+	"genreport/cmd/genreport/internal/schema"
 	"genreport/cmd/genreport/internal/site"
 	"genreport/measure"
 	"genreport/measure/experiments"
@@ -60,42 +62,76 @@ func resultsFor(given string, p experiments.Profile) string {
 	return filepath.Join("content", "results")
 }
 
-// render makes all pages. With the profile quick, quick runs count too.
-func (f *renderFlags) render(s streams, results string, p experiments.Profile) error {
+// outFor keeps pages of quick runs out of what is committed.
+func outFor(given string, p experiments.Profile) string {
+	switch {
+	case given != "":
+		return given
+	case p == experiments.Quick:
+		return filepath.Join("build", "public")
+	}
+	return "public"
+}
+
+// material is what pages are made of, read and resolved.
+type material struct {
+	content article.Content
+	data    article.Data
+	runs    int // found, of any profile
+	pages   []article.Page
+}
+
+// readMaterial reads content and results; what is wrong with either is told
+// together. With the profile quick, quick runs count too.
+func readMaterial(contentDir, results string, p experiments.Profile) (material, error) {
+	var m material
+	content, contentErr := article.Load(os.DirFS(contentDir))
+	if contentErr != nil {
+		contentErr = inDir(contentDir, contentErr)
+	}
+	var runs []measure.Recorded
+	var resultsErr error
+	if _, err := os.Stat(results); !errors.Is(err, fs.ErrNotExist) { // without any there is still an article
+		if runs, resultsErr = measure.Load(os.DirFS(results), experiments.Methods()); resultsErr != nil {
+			resultsErr = inDir(results, resultsErr)
+		}
+	}
+	if err := errors.Join(contentErr, resultsErr); err != nil {
+		return m, usageError{err}
+	}
 	profiles := []string{string(experiments.Standard), string(experiments.Full)}
-	out := f.out
 	if p == experiments.Quick {
 		profiles = append(profiles, string(experiments.Quick))
 	}
-	if out == "" && p == experiments.Quick {
-		out = filepath.Join("build", "public")
-	} else if out == "" {
-		out = "public"
+	m.content, m.runs, m.data = content, len(runs), article.NewData(catalog(), runs, profiles)
+	var err error
+	if m.pages, err = content.Resolve(m.data); err != nil {
+		return m, usageError{inDir(contentDir, err)}
 	}
-	content, err := article.Load(os.DirFS(f.content))
+	return m, nil
+}
+
+// render makes all pages. With the profile quick, quick runs count too.
+func (f *renderFlags) render(s streams, results string, p experiments.Profile) error {
+	out := outFor(f.out, p)
+	m, err := readMaterial(f.content, results, p)
 	if err != nil {
-		return usageError{inDir(f.content, err)}
+		return err
 	}
-	resultFS := os.DirFS(results)
-	var runs []measure.Recorded
-	if _, err := os.Stat(results); !errors.Is(err, fs.ErrNotExist) { // without any there is still an article
-		if runs, err = measure.Load(resultFS, experiments.Methods()); err != nil {
-			return usageError{inDir(results, err)}
-		}
-	}
-	data := article.NewData(catalog(), runs, profiles)
-	pages, err := content.Resolve(data)
-	if err != nil {
-		return usageError{inDir(f.content, err)}
-	}
+	content, pages := m.content, m.pages
 	charts, err := chart.Load(f.bundle)
 	if err != nil {
 		return err
 	}
-	published, err := resultFiles(resultFS, data.Runs())
+	published, err := resultFiles(os.DirFS(results), m.data.Runs())
 	if err != nil {
 		return err
 	}
+	schemas, err := schema.Files()
+	if err != nil {
+		return err
+	}
+	maps.Copy(published, schemas)
 	baseURL := content.Site.BaseURL
 	if f.baseURL != "" {
 		baseURL = f.baseURL
@@ -112,10 +148,10 @@ func (f *renderFlags) render(s streams, results string, p experiments.Profile) e
 	}
 	missing := 0
 	for _, p := range pages {
-		missing += p.Missing
+		missing += len(p.Unmet)
 	}
 	fmt.Fprintf(s.err, "%d pages in %s; open %s\n", len(pages), out, filepath.Join(out, "index.html"))
-	if len(runs) == 0 {
+	if m.runs == 0 {
 		fmt.Fprintf(s.err, "there is no run in %s yet, so every number reads \"not measured\": run `genreport measure`\n", results)
 	} else if missing > 0 {
 		fmt.Fprintf(s.err, "%d references have no number and read \"not measured\"\n", missing)

@@ -28,6 +28,7 @@ Usage: genreport [command] [flags]
   run          measure, then render (the default)
   measure      run experiments and write result files
   render       make the pages in public/ from content/ and its results
+  check        tell what does not hold in content, results and pages
   experiments  list what can be measured
   brokers      list root file systems that are cached and what the archive has
 
@@ -37,7 +38,7 @@ Usage: genreport [command] [flags]
   genreport run --profile standard   for publishing; pages in public
 
 Exit status: 0 fine, 1 it could not be done, 2 wrong usage or input,
-3 done, but something does not hold (a measurement failed).
+3 done, but something does not hold (a measurement failed, a link is broken).
 `
 
 // streams are where a command reads and writes: data to out, talk to err.
@@ -57,6 +58,7 @@ func commands() []command {
 		{"run", runCommand},
 		{"measure", measureCommand},
 		{"render", renderCommand},
+		{"check", checkCommand},
 		{"experiments", experimentsCommand},
 		{"brokers", brokersCommand},
 		{"worker", workerCommand}, // the load client process; not for people

@@ -22,8 +22,9 @@ import (
 // that holds ${LABEL} is repeated for each value of the label that each names.
 // Lines with || form columns; such lines without a reference are headings.
 //
-// fail takes the errors: of the info line, 0, or of a line of the body, from 1.
-func (r *resolver) output(info, body string, fail func(line int, err error)) *Output {
+// The info line is line at of the file. fail takes the errors: of that line, 0,
+// or of a line of the body, from 1.
+func (r *resolver) output(info, body string, at int, fail func(line int, err error)) *Output {
 	defaults := ref{labels: measure.Labels{}}
 	each := ""
 	for _, w := range strings.Fields(info) {
@@ -51,6 +52,7 @@ func (r *resolver) output(info, body string, fail func(line int, err error)) *Ou
 	}
 	out := &Output{Client: r.clientName(defaults.labels["client"])}
 	for i, line := range strings.Split(strings.TrimRight(body, "\n"), "\n") {
+		r.line = at + i + 1
 		values := []string{""}
 		if variable := refOpen + each + refClose; each != "" && strings.Contains(line, variable) {
 			values = known.labelValues(each)
@@ -160,16 +162,23 @@ func (r *resolver) figure(id string, d figureDeclared, w figureWords) (*Figure, 
 			name = n
 		}
 		series := chart.Series{Name: name}
+		marked := MarkedSeries{Name: name}
 		f.Table.Head = append(f.Table.Head, name)
 		for i, category := range wide.Categories {
-			point, text, err := r.point(known, metric, d, overlay(d.Where, measure.Labels{d.X: category, d.Series: value}), scale)
+			point, text, mark, err := r.point(known, metric, d, overlay(d.Where, measure.Labels{d.X: category, d.Series: value}), scale)
 			if err != nil {
 				return nil, err
+			}
+			if mark != "" {
+				marked.Points = append(marked.Points, Link{Href: "#" + mark, Text: category})
 			}
 			series.Points = append(series.Points, point)
 			f.Table.Rows[i] = append(f.Table.Rows[i], text)
 		}
 		wide.Series = append(wide.Series, series)
+		if len(marked.Points) > 0 {
+			f.Marked = append(f.Marked, marked)
+		}
 	}
 	narrow := wide
 	narrow.ID, narrow.Width, narrow.Height = f.ID+"-narrow", 400, 320
@@ -180,11 +189,12 @@ func (r *resolver) figure(id string, d figureDeclared, w figureWords) (*Figure, 
 	return f, errors.Join(slices.DeleteFunc(errs, func(e error) bool { return e == nil })...)
 }
 
-// point is the median of a case with its smallest and largest sample.
-func (r *resolver) point(known Known, metric measure.Metric, d figureDeclared, labels measure.Labels, scale float64) (chart.Point, string, error) {
+// point is the median of a case with its smallest and largest sample, and the
+// evidence of one that is client-bound.
+func (r *resolver) point(known Known, metric measure.Metric, d figureDeclared, labels measure.Labels, scale float64) (p chart.Point, text, mark string, err error) {
 	c, err := r.oneCase(known, d.Experiment, labels)
 	if err != nil {
-		return chart.Point{}, "", err
+		return p, "", "", err
 	}
 	reason := c.missing
 	var value, low, high float64
@@ -194,29 +204,36 @@ func (r *resolver) point(known Known, metric measure.Metric, d figureDeclared, l
 		by := 1.0
 		if d.Per != "" {
 			if by, err = labelNumber(c.labels, d.Per); err != nil {
-				return chart.Point{}, "", err
+				return p, "", "", err
 			}
 		}
 		value, low, high = s.Median/by/scale, s.Min/by/scale, s.Max/by/scale
 	}
 	if reason != "" {
-		r.missing++
-		return chart.Point{Label: shortMissing(r.lang)}, notMeasured(r.lang, reason), nil
+		v := r.miss(reason)
+		if c.missing == "" {
+			r.cite(d.Experiment, c.labels)
+		}
+		return chart.Point{Label: shortMissing(r.lang)}, v.text, "", nil
 	}
-	r.cite(d.Experiment, c.labels)
+	anchor := r.cite(d.Experiment, c.labels)
 	show := func(x float64) string {
 		if n := int64(x * scale); metric.Exact && d.Per == "" && d.Unit == "" && float64(n) == x*scale {
 			return formatExact(n)
 		}
 		return formatValue(x*scale, metric.Unit, options{unit: d.Unit, bare: true})
 	}
-	p := chart.Point{Value: &value, Label: show(value)}
-	text := p.Label
+	p = chart.Point{Value: &value, Label: show(value)}
+	if c.marked(metric) {
+		mark = anchor
+		p.Label += clientBoundMark
+	}
+	text = p.Label
 	if low != high {
 		p.Low, p.High = &low, &high
 		text += " (" + show(low) + "–" + show(high) + ")"
 	}
-	return p, text, nil
+	return p, text, mark, nil
 }
 
 func shortMissing(lang string) string {

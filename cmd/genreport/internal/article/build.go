@@ -32,23 +32,25 @@ func (c Content) Resolve(d Data) ([]Page, error) {
 }
 
 func (s source) resolve(d Data) (Page, error) {
-	r := &resolver{data: d, lang: s.lang, brokers: s.shared.Brokers}
+	r := &resolver{data: d, lang: s.lang, brokers: s.shared.Brokers, file: s.file}
 	p := Page{Slug: s.slug, Lang: s.lang, Series: s.shared.Series, Number: s.shared.Number}
 	var bad faults
 	s.resolveBody(r, &p, &bad)
 	s.resolveFront(r, &p, &bad)
 	p.Evidence = r.evidenceOf()
-	p.Runs, p.Draft, p.Missing = r.runs, r.draft, r.missing
+	p.Runs, p.Draft, p.Unmet = r.runs, r.draft, r.unmet
 	return p, bad.join()
 }
 
 func (s source) resolveFront(r *resolver, p *Page, bad *faults) {
 	plain := func(text string) string {
+		r.line = s.lineOf(text)
 		out, err := r.plain(text)
 		bad.add(s.file, s.lineOf(text), err)
 		return out
 	}
 	inline := func(text string) template.HTML {
+		r.line = s.lineOf(text)
 		out, err := r.inline(text, ref{})
 		bad.add(s.file, s.lineOf(text), err)
 		return out
@@ -102,7 +104,7 @@ func (s source) resolveBody(r *resolver, p *Page, bad *faults) {
 			switch kind {
 			case "output":
 				flush()
-				o := r.output(rest, codeText(f, s.body), func(at int, err error) { bad.add(s.file, line+at, err) })
+				o := r.output(rest, codeText(f, s.body), line, func(at int, err error) { bad.add(s.file, line+at, err) })
 				if o != nil {
 					p.Blocks = append(p.Blocks, Block{Output: o})
 				}
@@ -149,6 +151,7 @@ func (s source) figure(r *resolver, id string, line int, body string, bad *fault
 		bad.list = append(bad.list, err)
 		return nil
 	}
+	r.line = line
 	f, err := r.figure(id, d, w)
 	bad.add(s.file, line, err)
 	return f
@@ -174,13 +177,14 @@ func (s source) resolveRefs(r *resolver, doc document, bad *faults) {
 		switch n := n.(type) {
 		case *refNode:
 			line := lineAt(s.body, n.offset)
+			r.line = line
 			parsed, err := parseRef(n.text)
 			var v resolved
 			if err == nil {
 				v, err = r.lookup(parsed, ref{})
 			}
 			bad.add(s.file, line, err)
-			n.html, n.plain = v.html(s.lang), v.text
+			n.html, n.plain = v.html(s.lang), v.words(s.lang)
 		case *ast.CodeSpan:
 			return ast.WalkSkipChildren, nil
 		case *ast.Text:
@@ -220,6 +224,7 @@ func (r *resolver) evidenceOf() []Evidence {
 		}
 		for _, g := range groups(res, k.labels) {
 			e := Evidence{ID: k.id(), Experiment: k.experiment, Labels: g.labels, Command: g.cells[0].Command,
+				Repeats: len(g.cells), TooFew: g.tooFew(res.Metrics), Limits: g.limits(), Added: g.added(), Failed: g.failed(),
 				Data: Link{Href: "data/" + run.ID + "/" + k.experiment + ".json", Text: k.experiment + ".json"}}
 			for _, name := range slices.Sorted(slices.Values(keys(res.Metrics))) {
 				e.Metrics = append(e.Metrics, describeMetric(g, name, res.Metrics[name]))
@@ -263,6 +268,7 @@ func describeMetric(g group, name string, m measure.Metric) EvidenceMetric {
 	if m.Unit == measure.Count {
 		e.Unit = ""
 	}
+	e.ClientBound = g.marked(m)
 	e.Median, e.Low, e.High = show(s.Median), show(s.Min), show(s.Max)
 	if s.Interval {
 		e.Interval = show(s.Low) + "–" + show(s.High)

@@ -110,8 +110,14 @@ func (g group) samples(metric string) (numbers []float64, reasons []string) {
 		v := c.Values[metric]
 		if v.OK() {
 			numbers = append(numbers, v.Float64())
-		} else if !slices.Contains(reasons, v.Reason()) {
-			reasons = append(reasons, v.Reason())
+			continue
+		}
+		why := v.Reason()
+		if why == "" { // the experiment has the metric now; it had not when this was measured
+			why = "the run did not measure " + metric
+		}
+		if !slices.Contains(reasons, why) {
+			reasons = append(reasons, why)
 		}
 	}
 	return numbers, reasons

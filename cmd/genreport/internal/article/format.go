@@ -70,6 +70,9 @@ func formatValue(x float64, u measure.Unit, o options) string {
 	return text + "\u00a0" + shown.name // no-break space
 }
 
+// Rate shows messages per second as texts do.
+func Rate(perSecond float64) string { return formatValue(perSecond, measure.PerSecond, options{}) }
+
 // formatExact shows a whole number with all its digits.
 func formatExact(n int64) string { return thousands(strconv.FormatInt(n, 10)) }
 

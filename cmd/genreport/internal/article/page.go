@@ -24,7 +24,14 @@ type Page struct {
 	Evidence  []Evidence
 	Runs      []Source // where the numbers come from, without repetition
 	Draft     bool     // numbers are of a quick run: not for publishing
-	Missing   int      // references that had no number
+	Unmet     []Unmet  // references that have no number
+}
+
+// Unmet is a reference without a number, and where it stands.
+type Unmet struct {
+	File   string // within the content
+	Line   int
+	Reason string
 }
 
 // Headline is one of the large figures at the top.
@@ -56,6 +63,13 @@ type Figure struct {
 	Narrow  chart.Figure // the same for a phone
 	Table   Table
 	Data    []Link // the result files it is made from
+	Marked  []MarkedSeries
+}
+
+// MarkedSeries names the points of a series that are client-bound.
+type MarkedSeries struct {
+	Name   string
+	Points []Link // the category, and the case's evidence on the page
 }
 
 // Table is the data of a figure for those who can't see it.
@@ -83,6 +97,11 @@ type Evidence struct {
 	Experiment string
 	Labels     measure.Labels
 	Metrics    []EvidenceMetric
+	Repeats    int
+	TooFew     bool // no interval can be claimed of so few repeats
+	Limits     Limits
+	Added      Added
+	Failed     []FailedRepeat
 	Command    string
 	Data       Link
 }
@@ -96,6 +115,7 @@ type EvidenceMetric struct {
 	Samples     []string // in the order in which they were measured
 	Description string
 	Missing     string // why there is no number
+	ClientBound bool   // the number carries the mark
 }
 
 // Link leads somewhere within the site. Href is relative to the site's root.

@@ -18,7 +18,9 @@ type resolver struct {
 	data     Data
 	lang     string
 	brokers  map[string]string // alias -> label
-	missing  int
+	file     string            // of the text that is being resolved
+	line     int
+	unmet    []Unmet
 	draft    bool
 	evidence []evidenceKey
 	runs     []Source
@@ -36,17 +38,31 @@ type resolved struct {
 	missing string // why there is none
 	anchor  string // evidence behind it; may be ""
 	said    bool   // text is what a program said, not a number
+	mark    string // evidence of the client-bound case in it; "": none is
 }
 
 func (v resolved) html(lang string) template.HTML {
 	text := template.HTMLEscapeString(v.text)
-	switch {
-	case v.missing != "":
-		return template.HTML(`<span class="missing">` + text + `</span>`)
-	case v.anchor == "":
+	if v.missing != "" {
+		text = `<span class="missing">` + text + `</span>`
+	}
+	if v.anchor == "" {
 		return template.HTML(text)
 	}
-	return template.HTML(`<a class="n" href="#` + template.HTMLEscapeString(v.anchor) + `">` + text + `</a>`)
+	h := template.HTML(`<a class="n" href="#` + template.HTMLEscapeString(v.anchor) + `">` + text + `</a>`)
+	if v.mark != "" {
+		h += markHTML(lang, v.mark)
+	}
+	return h
+}
+
+// words is the number where no markup goes.
+func (v resolved) words(lang string) string {
+	if v.mark == "" {
+		return v.text
+	}
+	short, _ := clientBoundWords(lang)
+	return v.text + short
 }
 
 func notMeasured(lang, reason string) string {
@@ -98,7 +114,7 @@ func (r *resolver) lookup(in ref, defaults ref) (resolved, error) {
 	}
 	s, reason := c.summary(in.name)
 	if reason != "" {
-		return r.miss(reason), nil
+		return r.missCase(in.experiment, c.group, reason), nil
 	}
 	value, err := in.options.pick(s, c.labels)
 	if err != nil {
@@ -108,7 +124,11 @@ func (r *resolver) lookup(in ref, defaults ref) (resolved, error) {
 	if n := int64(value); metric.Exact && float64(n) == value && in.options == (options{}) {
 		text = formatExact(n)
 	}
-	return resolved{text: text, anchor: r.cite(in.experiment, c.labels)}, nil
+	v := resolved{text: text, anchor: r.cite(in.experiment, c.labels)}
+	if c.marked(metric) {
+		v.mark = v.anchor
+	}
+	return v, nil
 }
 
 // pick is the statistic that the options ask for.
@@ -135,8 +155,15 @@ func overlay(under, over measure.Labels) measure.Labels {
 }
 
 func (r *resolver) miss(reason string) resolved {
-	r.missing++
+	r.unmet = append(r.unmet, Unmet{File: r.file, Line: r.line, Reason: reason})
 	return resolved{text: notMeasured(r.lang, reason), missing: reason}
+}
+
+// missCase is a case that was measured without success: its evidence tells more.
+func (r *resolver) missCase(experiment string, g group, reason string) resolved {
+	v := r.miss(reason)
+	v.anchor = r.cite(experiment, g.labels)
+	return v
 }
 
 // found is the case of a reference, or why it has none.
@@ -206,17 +233,20 @@ func (r *resolver) overCases(known Known, metric measure.Metric, in ref) (resolv
 		return r.miss(missing), err
 	}
 	var xs, ys []float64
+	mark := ""
 	for _, g := range all {
 		s, reason := g.summary(in.name)
 		if reason != "" {
-			return r.miss(reason), nil
+			return r.missCase(in.experiment, g, reason), nil
 		}
 		y, err := in.options.pick(s, g.labels)
 		if err != nil {
 			return resolved{}, err
 		}
 		ys = append(ys, y)
-		r.cite(in.experiment, g.labels)
+		if a := r.cite(in.experiment, g.labels); mark == "" && g.marked(metric) {
+			mark = a
+		}
 		if in.options.stat == "slope" {
 			x, err := labelNumber(g.labels, in.options.by)
 			if err != nil {
@@ -231,18 +261,18 @@ func (r *resolver) overCases(known Known, metric measure.Metric, in ref) (resolv
 		if err != nil {
 			return resolved{}, err
 		}
-		return resolved{text: formatValue(slope, metric.Unit, in.options), anchor: anchor}, nil
+		return resolved{text: formatValue(slope, metric.Unit, in.options), anchor: anchor, mark: mark}, nil
 	}
 	low, high := formatValue(slices.Min(ys), metric.Unit, in.options), formatValue(slices.Max(ys), metric.Unit, in.options)
-	if low == high {
-		return resolved{text: low, anchor: anchor}, nil
+	if low != high {
+		low += "–" + high
 	}
-	return resolved{text: low + "–" + high, anchor: anchor}, nil
+	return resolved{text: low, anchor: anchor, mark: mark}, nil
 }
 
 func (r *resolver) ratio(known Known, in ref) (resolved, error) {
 	var values [2]float64
-	var anchor string
+	var anchor, mark string
 	for i, labels := range []measure.Labels{in.labels, in.over} {
 		c, err := r.oneCase(known, in.experiment, labels)
 		if err != nil || c.missing != "" {
@@ -250,13 +280,17 @@ func (r *resolver) ratio(known Known, in ref) (resolved, error) {
 		}
 		s, reason := c.summary(in.name)
 		if reason != "" {
-			return r.miss(reason), nil
+			return r.missCase(in.experiment, c.group, reason), nil
 		}
 		if values[i], err = in.options.pick(s, c.labels); err != nil {
 			return resolved{}, err
 		}
-		if a := r.cite(in.experiment, c.labels); anchor == "" {
+		a := r.cite(in.experiment, c.labels)
+		if anchor == "" {
 			anchor = a
+		}
+		if mark == "" && c.marked(known.Metrics[in.name]) {
+			mark = a
 		}
 	}
 	if values[1] == 0 {
@@ -266,7 +300,7 @@ func (r *resolver) ratio(known Known, in ref) (resolved, error) {
 	if digits == 0 {
 		digits = 2 // a ratio of two noisy medians supports no more
 	}
-	return resolved{text: formatNumber(values[0]/values[1], digits), anchor: anchor}, nil
+	return resolved{text: formatNumber(values[0]/values[1], digits), anchor: anchor, mark: mark}, nil
 }
 
 // said is what programs said, as it was.
@@ -280,7 +314,7 @@ func (r *resolver) said(known Known, in ref) (resolved, error) {
 	}
 	text, reason := c.text(in.name)
 	if reason != "" {
-		return r.miss(reason), nil
+		return r.missCase(in.experiment, c.group, reason), nil
 	}
 	return resolved{text: text, anchor: r.cite(in.experiment, c.labels), said: true}, nil
 }
@@ -444,7 +478,7 @@ func (r *resolver) expand(text string, defaults ref, show func(resolved) string,
 
 // plain resolves text for where no markup goes: titles, descriptions.
 func (r *resolver) plain(text string) (string, error) {
-	return r.expand(text, ref{}, func(v resolved) string { return v.text }, func(s string) string { return s })
+	return r.expand(text, ref{}, func(v resolved) string { return v.words(r.lang) }, func(s string) string { return s })
 }
 
 // inline resolves text without Markdown into HTML.

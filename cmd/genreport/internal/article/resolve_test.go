@@ -174,8 +174,8 @@ func TestReferences(t *testing.T) {
 		if !strings.Contains(got, "\n"+want+"&lt;") {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
-		if p.Missing != 0 || p.Draft {
-			t.Errorf("%s: %d missing, draft %v", text, p.Missing, p.Draft)
+		if len(p.Unmet) != 0 || p.Draft {
+			t.Errorf("%s: %d missing, draft %v", text, len(p.Unmet), p.Draft)
 		}
 	}
 }
@@ -250,8 +250,8 @@ func TestMissing(t *testing.T) {
 		if got := textOf(bodyHTML(p)); !strings.Contains(got, "\n"+tt.want+"\n") {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
-		if measured := tt.want == "50.0"; measured != (p.Missing == 0) {
-			t.Errorf("%s: %d missing", tt.name, p.Missing)
+		if measured := tt.want == "50.0"; measured != (len(p.Unmet) == 0) {
+			t.Errorf("%s: %d missing", tt.name, len(p.Unmet))
 		}
 	}
 }

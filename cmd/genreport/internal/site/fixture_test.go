@@ -36,6 +36,7 @@ func sampleInput(charts Charts) Input {
 	for _, e := range []string{"run", "channel-limit", "channel-cost", "channel-throughput", "connection-throughput"} {
 		in.Data[sampleRun+"/"+e+".json"] = []byte("{}\n")
 	}
+	in.Data["run.schema.json"], in.Data["experiment.schema.json"] = []byte("{}\n"), []byte("{}\n")
 	in.Pages = []article.Page{samplePage("zh"), samplePage("en")}
 	return in
 }
@@ -93,7 +94,27 @@ func sampleCases() []article.Evidence {
 			Command: command("connection-throughput", "client=pika,connections="+c)})
 	}
 	for i := range all {
-		all[i].Data = sampleLink(all[i].Experiment)
+		e := &all[i]
+		e.Data = sampleLink(e.Experiment)
+		e.Repeats = 3
+		switch e.ID {
+		case "e-limit":
+		case "e-limit-16":
+			e.Failed = []article.FailedRepeat{{Repeat: 2, Reason: "integrity: 100000 messages were published and 99998 are in the queue",
+				Counts: []article.Count{{Name: "sent", Value: "100,000"}, {Name: "enqueued", Value: "99,998"}, {Name: "out_of_order", Value: "0"}}}}
+		case "e-channels-1":
+			e.TooFew, e.Limits = true, article.Limits{Bounds: []article.Bound{{By: measure.BoundClient, Repeats: 3}}, Low: .341, High: .402, Share: true}
+			e.Metrics[0].ClientBound = true
+			e.Added = article.Added{Repeats: 3, Counts: []article.Count{{Name: "lost", Value: "0"}}}
+		case "e-channels-4":
+			e.TooFew, e.Limits = true, article.Limits{Bounds: []article.Bound{{By: measure.BoundNothing, Repeats: 2}, {By: measure.BoundClient, Repeats: 1}}}
+			e.Metrics[0].ClientBound = true
+		case "e-connections-8":
+			e.Repeats = 1
+			fallthrough
+		default:
+			e.TooFew, e.Limits = true, article.Limits{Bounds: []article.Bound{{By: measure.BoundHost, Repeats: e.Repeats}}, Low: .58, High: .58, Share: true}
+		}
 	}
 	return all
 }
@@ -134,6 +155,10 @@ func sampleFigure(lang, id string, kind chart.Kind) *article.Figure {
 		}
 		out.Table.Rows = append(out.Table.Rows, row)
 	}
+	if kind == chart.Bar {
+		out.Marked = []article.MarkedSeries{{Name: "pika", Points: []article.Link{{Href: "#e-channels-1", Text: "1"}, {Href: "#e-channels-4", Text: "4"}}},
+			{Name: "go", Points: []article.Link{{Href: "#e-channels-4", Text: "4"}}}}
+	}
 	out.Data = []article.Link{sampleLink(map[chart.Kind]string{chart.Bar: "channel-throughput", chart.Line: "connection-throughput"}[kind])}
 	return out
 }
@@ -161,12 +186,20 @@ func samplePage(lang string) article.Page {
 	perChannel := func(id, processes, memory string) string {
 		return n(id, memory+" KiB") + " / " + n(id, processes) + say(lang, " 进程", " processes")
 	}
+	marked := func(id, value string) string {
+		short, long := say(lang, "（受限于客户端）", " (client-bound)"), say(lang, "受限于客户端：压测客户端用满了自己的核", "client-bound: the load clients used up their cores")
+		return n(id, value) + `<span class="mark"><a href="#` + id + `"><span aria-hidden="true" title="` + long + `">†</span><span class="unseen">` + short + `</span></a></span>`
+	}
 	channels := func(c, time, r string) article.OutputLine {
 		label := say(lang, "1 个连接 × "+c+" 个 channel", "1 connection × "+c+" channels")
 		if c == "1" {
 			label = strings.TrimSuffix(label, "s")
 		}
-		return cells(label, n("e-channels-"+c, time+" ms"), n("e-channels-"+c, r)+" "+rate)
+		show := n
+		if c == "1" || c == "4" {
+			show = marked
+		}
+		return cells(label, n("e-channels-"+c, time+" ms"), show("e-channels-"+c, r)+" "+rate)
 	}
 	connections := func(c, total, time, r string) article.OutputLine {
 		label := say(lang, c+" 个连接（各 50,000 条，共 "+total+" 条）", c+" connections × 50,000 = "+total)
@@ -184,7 +217,7 @@ func samplePage(lang string) article.Page {
 		Headlines: []article.Headline{
 			{Value: template.HTML(n("e-limit", "2,047")), Label: template.HTML(say(lang, "channel_max：broker 允许一条连接上最多开的 channel 数", "channel_max: the most channels that a broker permits on one connection"))},
 			{Value: template.HTML("~" + n("e-cost-2000", "4.0") + " / " + n("e-cost-2000", "18 KiB")), Label: template.HTML(say(lang, "每个 channel 在 broker 里的 Erlang 进程数和内存", "Erlang processes and memory of each channel in the broker"))},
-			{Value: template.HTML(n("e-connections-1", "15,100") + " → " + n("e-connections-4", "26,300")), Label: template.HTML(say(lang, "1 个连接与 4 个连接（各一个客户端进程）的总发布吞吐，条/秒", "total messages per second over 1 and over 4 connections, each a client process")),
+			{Value: template.HTML(marked("e-channels-1", "15,100") + " → " + n("e-connections-4", "26,300")), Label: template.HTML(say(lang, "1 个连接与 4 个连接（各一个客户端进程）的总发布吞吐，条/秒", "total messages per second over 1 and over 4 connections, each a client process")),
 				Note: template.HTML(say(lang, "Go 客户端：31,900 → 55,100", "Go client: 31,900 → 55,100"))},
 		},
 		Contents: []article.Heading{
@@ -212,8 +245,8 @@ func samplePage(lang string) article.Page {
 			html(`<h2 id="channel-不提速">channel 不提速</h2><p>同一条连接上多开几个 channel 轮流发布，会更快吗？</p>`, `<h2 id="channels-bring-no-speed">Channels bring no speed</h2><p>Does publishing in turn over several channels of one connection go faster?</p>`),
 			output(channels("1", "6,620", "15,100"), channels("4", "6,710", "14,900"), channels("16", "6,660", "15,000"), channels("64", "6,850", "14,600")),
 			{Figure: sampleFigure(lang, "fig-channels", chart.Bar)},
-			html(`<p>1、4、16、64 个 channel 的吞吐在 `+n("e-channels-64", "14,600")+` 到 `+n("e-channels-1", "15,100")+` 条/秒之间，差别小于重复测量的抖动。channel 的价值是<strong>隔离</strong>：各自的错误、确认和消费者，而不是并行。</p>`,
-				`<p>With 1, 4, 16 and 64 channels the rate stays between `+n("e-channels-64", "14,600")+` and `+n("e-channels-1", "15,100")+` messages a second, less apart than repeats of the same case. What channels give is <strong>isolation</strong>: errors, confirms and consumers of their own. Not parallelism.</p>`),
+			html(`<p>1、4、16、64 个 channel 的吞吐在 `+n("e-channels-64", "14,600")+` 到 `+marked("e-channels-1", "15,100")+` 条/秒之间，差别小于重复测量的抖动。channel 的价值是<strong>隔离</strong>：各自的错误、确认和消费者，而不是并行。</p>`,
+				`<p>With 1, 4, 16 and 64 channels the rate stays between `+n("e-channels-64", "14,600")+` and `+marked("e-channels-1", "15,100")+` messages a second, less apart than repeats of the same case. What channels give is <strong>isolation</strong>: errors, confirms and consumers of their own. Not parallelism.</p>`),
 			html(`<h2 id="连接提速">连接提速</h2><p>那么多开连接呢？每条连接用一个独立的客户端进程。</p>`, `<h2 id="connections-do">Connections do</h2><p>And more connections, each in a client process of its own?</p>`),
 			output(
 				head(say(lang, "连接", "connections"), say(lang, "最慢的一个", "slowest"), say(lang, "合计", "total")),

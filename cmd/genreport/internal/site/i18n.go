@@ -27,8 +27,22 @@ type text struct {
 	Run, Profile, Date, Machine    string
 	Broker, Client, Tool           string
 	Experiments, Warnings, RunFile string
-	Cores, Kernel, Dirty           string // Cores takes a number
-	Separator                      string // between things listed
+	Format                         string
+	Semicolon, Comma, Colon        string
+	Spread                         string
+
+	// What stands behind a number.
+	BoundBy, Mixed, RepeatOne, RepeatMany                           string
+	BoundHost, BoundClient, BoundBroker, BoundNothing, BoundUnknown string
+	BrokerShare                                                     string // takes a share
+	TooFewOne, TooFewMany                                           string // the latter takes a number and the certainty
+	Messages, AddUp, FailedRepeat                                   string // AddUp takes two numbers, FailedRepeat one
+	Control, Drift, Drifted                                         string // drift and limit; Drifted takes the run first
+	ClientBound, ClientBoundNote                                    string
+	Sent, Acked, Nacked, Unconfirmed, Returned, Enqueued            string // each takes a number as text
+	Consumed, Left, Lost, Duplicated, OutOfOrder                    string
+	Cores, Kernel, Dirty                                            string // Cores takes a number
+	Separator                                                       string // between things listed
 }
 
 // ui is the strings of a language.
@@ -50,7 +64,19 @@ func ui(lang string) (text, error) {
 			Range: "范围", Interval: "95% 区间", Samples: "各次",
 			NotMeasured: "未测量", Open: "（", Close: "）",
 			Run: "测量批次", Profile: "档位", Date: "时间", Machine: "机器", Broker: "broker", Client: "客户端", Tool: "工具",
-			Experiments: "实验", Warnings: "注意", RunFile: "记录",
+			Experiments: "实验", Warnings: "注意", RunFile: "记录", Format: "格式",
+			Semicolon: "；", Comma: "，", Colon: "：", Spread: "离散程度",
+			BoundBy: "瓶颈", Mixed: "各次不一：", RepeatOne: "1 次", RepeatMany: "%d 次",
+			BoundHost: "受限于整机，已没有空闲的核", BoundClient: "受限于客户端，压测客户端用满了自己的核", BoundBroker: "受限于 broker，它用满了一个核，而别处还有空闲",
+			BoundNothing: "不受 CPU 限制", BoundUnknown: "无法判断",
+			BrokerShare: "忙碌的 CPU 时间里 broker 占 %s",
+			TooFewOne:   "不给出 95% 区间：只有 1 次测量，看不出离散程度，至少要 6 次。", TooFewMany: "不给出 95%% 区间：%d 次重复的最小值到最大值包住真正中位数的概率只有 %s，至少要 6 次。",
+			Messages: "消息清点", AddUp: "%d/%d 次重复对得上", FailedRepeat: "第 %d 次失败",
+			Control: "对照负载", Drift: "最大偏移 %s（限度 %s）",
+			Drifted:     "测量期间机器状态不稳：批次 %s 的对照负载偏移了 %s，超过 %s 的限度。差别不到这个幅度的两个数字，不能说谁高谁低。",
+			ClientBound: "受限于客户端", ClientBoundNote: "受限于客户端：压测客户端用满了自己的核，broker 也许还能更快。",
+			Sent: "发送 %s", Acked: "确认 %s", Nacked: "拒绝 %s", Unconfirmed: "未确认 %s", Returned: "退回 %s", Enqueued: "入队 %s",
+			Consumed: "消费 %s", Left: "队列剩余 %s", Lost: "丢失 %s", Duplicated: "重复 %s", OutOfOrder: "乱序 %s",
 			Cores: "%d 核", Kernel: "内核", Dirty: "含未提交的改动", Separator: " · ",
 		}, nil
 	case "en":
@@ -69,11 +95,29 @@ func ui(lang string) (text, error) {
 			Range: "range", Interval: "95% interval", Samples: "samples",
 			NotMeasured: "not measured", Open: " (", Close: ")",
 			Run: "Run", Profile: "Profile", Date: "Time", Machine: "Machine", Broker: "Brokers", Client: "Clients", Tool: "Tool",
-			Experiments: "Experiments", Warnings: "Warnings", RunFile: "Record",
+			Experiments: "Experiments", Warnings: "Warnings", RunFile: "Record", Format: "Format",
+			Semicolon: "; ", Comma: ", ", Colon: ": ", Spread: "spread",
+			BoundBy: "bound by", Mixed: "mixed: ", RepeatOne: "1 repeat", RepeatMany: "%d repeats",
+			BoundHost: "host-bound, the machine had no core time left", BoundClient: "client-bound, the load clients used up their cores", BoundBroker: "broker-bound, it used up a core while others had time left",
+			BoundNothing: "not bound by anyone's CPU", BoundUnknown: "it can't be told",
+			BrokerShare: "the broker used %s of the busy CPU time",
+			TooFewOne:   "no 95% interval: one sample says nothing of the spread; it takes 6.", TooFewMany: "no 95%% interval: the range of %d repeats holds the true median with a probability of only %s; it takes 6 repeats.",
+			Messages: "messages", AddUp: "%d of %d repeats add up", FailedRepeat: "repeat %d failed",
+			Control: "Control", Drift: "largest drift %s (limit %s)",
+			Drifted:     "The machine was not steady: during run %s the control load drifted by %s, more than the limit of %s. Two numbers that are no further apart than that can't be told apart.",
+			ClientBound: "client-bound", ClientBoundNote: "Client-bound: the load clients used up their cores, the broker may do more.",
+			Sent: "%s sent", Acked: "%s confirmed", Nacked: "%s refused", Unconfirmed: "%s unconfirmed", Returned: "%s returned", Enqueued: "%s enqueued",
+			Consumed: "%s consumed", Left: "%s left in the queue", Lost: "%s lost", Duplicated: "%s duplicated", OutOfOrder: "%s out of order",
 			Cores: "%d cores", Kernel: "kernel", Dirty: "with uncommitted changes", Separator: " · ",
 		}, nil
 	}
 	return text{}, fmt.Errorf("no texts of the page for language %q: add them to i18n.go", lang)
+}
+
+// fate is what a message can meet with, by its key in result files.
+func (t text) fate(key string) string {
+	return map[string]string{"sent": t.Sent, "acked": t.Acked, "nacked": t.Nacked, "unconfirmed": t.Unconfirmed, "returned": t.Returned, "enqueued": t.Enqueued,
+		"consumed": t.Consumed, "left": t.Left, "lost": t.Lost, "duplicated": t.Duplicated, "out_of_order": t.OutOfOrder}[key]
 }
 
 // count is one or many, said with the right wording.

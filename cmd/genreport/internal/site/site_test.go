@@ -187,7 +187,8 @@ func TestSite(t *testing.T) {
 		}
 		page := string(files["en/channels-and-connections.html"])
 		for _, want := range []string{`<html lang="en">`, `href="../zh/channels-and-connections.html"`, `id="fig-channels-wide-title"`, `id="fig-channels-narrow-title"`,
-			`>RabbitMQ <span aria-hidden="true">·</span> 21<`, "Measured · output on this machine", "<th scope=\"row\">64</th>", "23.5 GiB", "not measured (the node did not answer)"} {
+			`>RabbitMQ <span aria-hidden="true">·</span> 21<`, "Measured · output on this machine", "<th scope=\"row\">64</th>", "23.5 GiB", "not measured (the node did not answer)",
+			`<a href="../data/experiment.schema.json">experiment.schema.json</a> <span aria-hidden="true">·</span> <a href="../data/run.schema.json">run.schema.json</a>`} {
 			if !strings.Contains(page, want) {
 				t.Errorf("the English article has no %s", want)
 			}
@@ -201,6 +202,110 @@ func TestSite(t *testing.T) {
 		alternate := `<link rel="alternate" hreflang="zh-Hans" href="` + base + `zh/channels-and-connections.html">`
 		if has := strings.Contains(page, canonical) && strings.Contains(page, alternate); has != (base != "") {
 			t.Errorf("with base URL %q: canonical and alternates there is %v", base, has)
+		}
+	}
+}
+
+// text is what a page says, without markup and with single spaces.
+func textOf(page []byte) string {
+	return strings.Join(strings.Fields(html.UnescapeString(tag.ReplaceAllString(string(page), " "))), " ")
+}
+
+// What stands behind the numbers, in both languages.
+func TestBehind(t *testing.T) {
+	in := sampleInput(plainCharts{})
+	steady, drifted := in.Pages[0].Runs[0].Run, in.Pages[1].Runs[0].Run
+	control := func(rates ...measure.Value) (all []measure.Control) {
+		for i, r := range rates {
+			all = append(all, measure.Control{When: []string{"first", "middle", "last"}[i], Broker: "debian:forky", Rate: r})
+		}
+		return all
+	}
+	steady.Control = control(measure.Float(31000), measure.Float(30500), measure.Float(31200))       // 1.6 %
+	drifted.Control = control(measure.Float(31000), measure.Missing("it ended"), measure.Int(28520)) // 8 %
+	files := func(run measure.Run) map[string]string {
+		for i := range in.Pages {
+			in.Pages[i].Runs[0].Run = run
+		}
+		built := build(t, in)
+		inspect(t, built, "")
+		out := map[string]string{}
+		for _, lang := range []string{"zh", "en"} {
+			out[lang] = textOf(built[lang+"/channels-and-connections.html"])
+		}
+		return out
+	}
+	wants := func(what string, pages map[string]string, want map[string][]string) {
+		for lang, all := range want {
+			for _, w := range all {
+				if !strings.Contains(pages[lang], w) {
+					t.Errorf("%s: the %s page does not say %q", what, lang, w)
+				}
+			}
+		}
+	}
+	pages := files(drifted)
+	wants("drifted", pages, map[string][]string{
+		"en": {"during run " + sampleRun + " the control load drifted by 8%, more than the limit of 5%", "Control debian:forky · 31,000 → not measured (it ended) → 28,500 /s largest drift 8% (limit 5%)",
+			"bound by host-bound, the machine had no core time left; the broker used 58% of the busy CPU time",
+			"bound by client-bound, the load clients used up their cores; the broker used 34–40% of the busy CPU time",
+			"bound by mixed: not bound by anyone's CPU (2 repeats); client-bound, the load clients used up their cores (1 repeat)",
+			"spread no 95% interval: the range of 3 repeats holds the true median with a probability of only 75%; it takes 6 repeats.",
+			"spread no 95% interval: one sample says nothing of the spread; it takes 6.",
+			"messages 3 of 3 repeats add up, 0 lost",
+			"repeat 2 failed integrity: 100000 messages were published and 99998 are in the queue (100,000 sent, 99,998 enqueued, 0 out of order)",
+			"† Client-bound: the load clients used up their cores, the broker may do more. pika: 1 , 4 ; go: 4",
+			"15,100 /s † (client-bound)"},
+		"zh": {"批次 " + sampleRun + " 的对照负载偏移了 8%\uff0c超过 5% 的限度", "对照负载 debian:forky · 31,000 → 未测量\uff08it ended\uff09 → 28,500 /s 最大偏移 8%\uff08限度 5%\uff09",
+			"瓶颈 受限于整机\uff0c已没有空闲的核\uff1b忙碌的 CPU 时间里 broker 占 58%",
+			"瓶颈 各次不一\uff1a不受 CPU 限制\uff082 次\uff09\uff1b受限于客户端\uff0c压测客户端用满了自己的核\uff081 次\uff09",
+			"离散程度 不给出 95% 区间\uff1a3 次重复的最小值到最大值包住真正中位数的概率只有 75%\uff0c至少要 6 次\u3002",
+			"消息清点 3/3 次重复对得上\uff0c丢失 0",
+			"第 2 次失败 integrity: 100000 messages were published and 99998 are in the queue\uff08发送 100,000\uff0c入队 99,998\uff0c乱序 0\uff09",
+			"† 受限于客户端\uff1a压测客户端用满了自己的核\uff0cbroker 也许还能更快\u3002 pika\uff1a 1 \uff0c 4 \uff1bgo\uff1a 4"},
+	})
+	pages = files(steady)
+	wants("steady", pages, map[string][]string{"en": {"largest drift 1.6% (limit 5%)"}, "zh": {"最大偏移 1.6%\uff08限度 5%\uff09"}})
+	for lang, unwanted := range map[string]string{"en": "was not steady", "zh": "状态不稳"} {
+		if strings.Contains(pages[lang], unwanted) {
+			t.Errorf("steady: the %s page says %q", lang, unwanted)
+		}
+	}
+	// A case without any of it says nothing of it.
+	for i := range in.Pages {
+		for k, e := range in.Pages[i].Evidence {
+			in.Pages[i].Evidence[k] = article.Evidence{ID: e.ID, Experiment: e.Experiment, Labels: e.Labels, Metrics: e.Metrics, Repeats: 6}
+		}
+	}
+	if page := build(t, in)["en/channels-and-connections.html"]; strings.Contains(string(page), `class="behind"`) {
+		t.Error("a case of which nothing is recorded has a list of it")
+	}
+}
+
+// The mark does not make headline figures smaller, and lists show it too.
+func TestMarkedHeadline(t *testing.T) {
+	in := sampleInput(plainCharts{})
+	marked := in.Pages[1].Headlines[2].Value
+	if !strings.Contains(string(marked), `class="mark"`) {
+		t.Fatal("the fixture has no marked headline")
+	}
+	for i := range in.Pages {
+		in.Pages[i].Headlines = []article.Headline{{Value: marked}}
+	}
+	files := build(t, in)
+	if !strings.Contains(string(files["en/channels-and-connections.html"]), `headlines medium`) { // "15,100† → 26,300": 16 characters
+		t.Error("the words for those who hear the page count as width")
+	}
+	list := string(files["en/index.html"])
+	if !strings.Contains(list, `<span class="mark"><span aria-hidden="true" title="client-bound: the load clients used up their cores">†</span><span class="unseen"> (client-bound)</span></span>`) {
+		t.Error("the list does not show the mark")
+	}
+}
+
+func TestPercent(t *testing.T) {
+	for share, want := range map[float64]string{0: "0%", 0.05: "5%", 0.08000000000000007: "8%", 0.0563: "5.6%", 0.123: "12%", 0.58: "58%", 0.9375: "93.8%", 0.95: "95%", 0.99999: "100%", 1: "100%"} {
+		if got := percent(share); got != want {
+			t.Errorf("%g: %s, want %s", share, got, want)
 		}
 	}
 }
@@ -231,17 +336,20 @@ func TestHostileStrings(t *testing.T) {
 				f.Wide.Title, f.Narrow.Title = hostile, hostile
 				f.Table = article.Table{Head: []string{hostile, hostile}, Rows: [][]string{{hostile, hostile}}}
 				f.Data[0].Text = hostile
+				f.Marked = []article.MarkedSeries{{Name: hostile, Points: []article.Link{{Href: "#e-limit", Text: hostile}}}}
 			}
 		}
 		e := &p.Evidence[0]
 		e.Experiment, e.Command, e.Data.Text = hostile, hostile, hostile
 		e.Labels = measure.Labels{hostile: hostile}
+		e.Failed = []article.FailedRepeat{{Repeat: 1, Reason: hostile}}
 		e.Metrics = []article.EvidenceMetric{
 			{Name: hostile, Unit: hostile, Median: hostile, Low: "1", High: hostile, Interval: hostile, Samples: []string{hostile}, Description: hostile},
 			{Name: "x", Missing: hostile},
 		}
 		r := &p.Runs[0].Run
 		r.Profile, r.Machine.CPU, r.Brokers[0].RabbitMQ, r.Clients[0].Library, r.Warnings = hostile, hostile, hostile, hostile, []string{hostile}
+		r.Control = []measure.Control{{Broker: hostile, Rate: measure.Missing(hostile)}}
 	}
 	files := build(t, in)
 	inspect(t, files, "")
@@ -261,7 +369,7 @@ func TestHostileStrings(t *testing.T) {
 func TestNotices(t *testing.T) {
 	in := sampleInput(plainCharts{})
 	for i := range in.Pages {
-		in.Pages[i].Draft, in.Pages[i].Missing = true, 3
+		in.Pages[i].Draft, in.Pages[i].Unmet = true, make([]article.Unmet, 3)
 	}
 	files := build(t, in)
 	inspect(t, files, "")

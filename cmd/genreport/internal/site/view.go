@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"html"
 	"html/template"
+	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -24,6 +26,7 @@ type articleView struct {
 	Byline        bool
 	Measured      string // date
 	MissingNotice string
+	DriftNotices  []string
 	HeadlineSize  string // class
 	Contents      []article.Heading
 	Blocks        []block
@@ -47,6 +50,7 @@ type figure struct {
 	Table          article.Table
 	TableLabel     string
 	Data           []article.Link
+	Marked         []article.MarkedSeries
 }
 
 // output is a sample output: text and tables in turn.
@@ -80,8 +84,15 @@ type evidence struct {
 	ID      string
 	Labels  []label
 	Metrics []article.EvidenceMetric
+	Behind  []behind
 	Command string
 	Data    article.Link
+}
+
+// behind is one thing that a reader should know of how a case came about.
+type behind struct {
+	Name, Text string
+	Bad        bool
 }
 
 type label struct{ Key, Value string }
@@ -96,7 +107,7 @@ type run struct {
 type row struct {
 	Name   string
 	Values []string
-	Link   *article.Link
+	Links  []article.Link
 }
 
 // article makes the view of a page.
@@ -121,8 +132,13 @@ func (b *builder) article(p article.Page) (articleView, error) {
 		v.Measured = max(v.Measured, date(r.Run.Started))
 	}
 	v.Byline = v.Author != "" || v.Measured != ""
-	if p.Missing > 0 {
-		v.MissingNotice = count(p.Missing, t.MissingOne, t.MissingMany)
+	if n := len(p.Unmet); n > 0 {
+		v.MissingNotice = count(n, t.MissingOne, t.MissingMany)
+	}
+	for _, s := range p.Runs {
+		if drift, ok := s.Run.Drift(); ok && s.Run.Drifted() {
+			v.DriftNotices = append(v.DriftNotices, fmt.Sprintf(t.Drifted, s.Run.ID, percent(drift), percent(measure.DriftLimit)))
+		}
 	}
 	v.HeadlineSize = headlineSize(p.Headlines)
 
@@ -155,6 +171,17 @@ func (b *builder) article(p article.Page) (articleView, error) {
 	return v, errors.Join(links.errs...)
 }
 
+// schemas are the files that describe the result files.
+func (b *builder) schemas() []article.Link {
+	var all []article.Link
+	for _, name := range sortedKeys(b.in.Data) {
+		if strings.HasSuffix(name, ".schema.json") {
+			all = append(all, article.Link{Href: "data/" + name})
+		}
+	}
+	return all
+}
+
 // linker makes links to files of the site, and remembers those that lead
 // nowhere.
 type linker struct {
@@ -178,7 +205,7 @@ func (l *linker) to(in article.Link) article.Link {
 }
 
 func (b *builder) figure(in article.Figure, number int, t text, links *linker) (*figure, error) {
-	f := &figure{UI: t, ID: in.ID, Label: fmt.Sprintf(t.Figure, number), Title: in.Title, Caption: in.Caption, Table: in.Table}
+	f := &figure{UI: t, ID: in.ID, Label: fmt.Sprintf(t.Figure, number), Title: in.Title, Caption: in.Caption, Table: in.Table, Marked: in.Marked}
 	f.TableLabel = t.FigureData + t.Separator + f.Label
 	for _, size := range []struct {
 		figure chart.Figure
@@ -270,6 +297,9 @@ func startsWithNumber(s string) bool {
 	return unicode.IsDigit(r)
 }
 
+// unseen is text for those who hear the page.
+var unseen = regexp.MustCompile(`<span class="unseen">[^<]*</span>`)
+
 var tag = regexp.MustCompile(`<[^>]*>`)
 
 // plain is the text of HTML.
@@ -281,7 +311,8 @@ func plain(h template.HTML) string {
 func headlineSize(all []article.Headline) string {
 	longest := 0
 	for _, h := range all {
-		longest = max(longest, utf8.RuneCountInString(plain(h.Value)))
+		shown := unseen.ReplaceAllString(string(h.Value), "")
+		longest = max(longest, utf8.RuneCountInString(plain(template.HTML(shown))))
 	}
 	switch {
 	case longest <= 8:
@@ -300,7 +331,7 @@ func groups(all []article.Evidence, t text, links *linker) []group {
 			i = len(out)
 			out = append(out, group{Name: e.Experiment})
 		}
-		v := evidence{UI: t, ID: e.ID, Command: e.Command, Data: links.to(e.Data), Metrics: slices.Clone(e.Metrics)}
+		v := evidence{UI: t, ID: e.ID, Command: e.Command, Data: links.to(e.Data), Metrics: slices.Clone(e.Metrics), Behind: behindOf(e, t)}
 		for k, m := range v.Metrics {
 			// "18 KiB" says its unit already, and counts have none.
 			switch {
@@ -319,6 +350,102 @@ func groups(all []article.Evidence, t text, links *linker) []group {
 		out[i].Count = count(len(out[i].Cases), t.CaseOne, t.CaseMany)
 	}
 	return out
+}
+
+// behindOf says who held the case back, why it claims no interval, whether its
+// messages add up, and why repeats failed.
+func behindOf(e article.Evidence, t text) []behind {
+	var all []behind
+	if l := e.Limits; len(l.Bounds) > 0 {
+		all = append(all, behind{Name: t.BoundBy, Text: limitsText(l, t)})
+	}
+	if e.TooFew {
+		words := t.TooFewOne
+		if e.Repeats > 1 {
+			words = fmt.Sprintf(t.TooFewMany, e.Repeats, percent(article.Certainty(e.Repeats)))
+		}
+		all = append(all, behind{Name: t.Spread, Text: words})
+	}
+	if a := e.Added; a.Repeats > 0 {
+		all = append(all, behind{Name: t.Messages, Text: strings.Join(append([]string{fmt.Sprintf(t.AddUp, a.Repeats, e.Repeats)}, countsText(a.Counts, t)...), t.Comma)})
+	}
+	for _, f := range e.Failed {
+		words := f.Reason
+		if len(f.Counts) > 0 {
+			words += t.Open + strings.Join(countsText(f.Counts, t), t.Comma) + t.Close
+		}
+		all = append(all, behind{Name: fmt.Sprintf(t.FailedRepeat, f.Repeat), Text: words, Bad: true})
+	}
+	return all
+}
+
+func limitsText(l article.Limits, t text) string {
+	var verdicts []string
+	for _, b := range l.Bounds {
+		words := map[measure.Bound]string{measure.BoundHost: t.BoundHost, measure.BoundClient: t.BoundClient, measure.BoundBroker: t.BoundBroker,
+			measure.BoundNothing: t.BoundNothing, measure.BoundUnknown: t.BoundUnknown}[b.By]
+		if len(l.Bounds) > 1 {
+			words += t.Open + count(b.Repeats, t.RepeatOne, t.RepeatMany) + t.Close
+		}
+		verdicts = append(verdicts, words)
+	}
+	out := strings.Join(verdicts, t.Semicolon)
+	if len(l.Bounds) > 1 {
+		out = t.Mixed + out
+	}
+	if l.Share {
+		share := percent(l.Low)
+		if high := percent(l.High); high != share {
+			share = strings.TrimSuffix(share, "%") + "–" + high
+		}
+		out += t.Semicolon + fmt.Sprintf(t.BrokerShare, share)
+	}
+	return out
+}
+
+func countsText(all []article.Count, t text) []string {
+	var out []string
+	for _, c := range all {
+		out = append(out, fmt.Sprintf(t.fate(c.Name), c.Value))
+	}
+	return out
+}
+
+// percent shows a share: whole, or with a decimal where that would round away
+// what there is to see.
+func percent(share float64) string {
+	if share = 100 * share; share < 10 && share != math.Trunc(share) || share > 90 && share < 99.95 {
+		return strings.TrimSuffix(strconv.FormatFloat(share, 'f', 1, 64), ".0") + "%"
+	}
+	return strconv.FormatFloat(share, 'f', 0, 64) + "%"
+}
+
+// controlLines are the control load's rates, broker by broker, with the drift.
+func controlLines(r measure.Run, t text) []string {
+	var lines []string
+	var brokers []string
+	for _, c := range r.Control {
+		if !slices.Contains(brokers, c.Broker) {
+			brokers = append(brokers, c.Broker)
+		}
+	}
+	for _, b := range brokers {
+		var rates []string
+		for _, c := range r.Control {
+			switch {
+			case c.Broker != b:
+			case c.Rate.OK():
+				rates = append(rates, article.Rate(c.Rate.Float64()))
+			default:
+				rates = append(rates, t.NotMeasured+t.Open+c.Rate.Reason()+t.Close)
+			}
+		}
+		lines = append(lines, b+t.Separator+strings.Join(rates, " → ")+" /s")
+	}
+	if drift, ok := r.Drift(); ok {
+		lines = append(lines, fmt.Sprintf(t.Drift, percent(drift), percent(measure.DriftLimit)))
+	}
+	return lines
 }
 
 func makeRun(s article.Source, t text, links *linker) run {
@@ -375,10 +502,17 @@ func makeRun(s article.Source, t text, links *linker) run {
 		dirty = t.Dirty
 	}
 	add(t.Tool, join("genreport "+r.Tool.Version, commit, dirty))
+	add(t.Control, controlLines(r, t)...)
 	add(t.Warnings, r.Warnings...)
 	if s.Data.Href != "" {
-		link := links.to(s.Data)
-		v.Rows = append(v.Rows, row{Name: t.RunFile, Link: &link})
+		v.Rows = append(v.Rows, row{Name: t.RunFile, Links: []article.Link{links.to(s.Data)}})
+	}
+	if schemas := links.b.schemas(); len(schemas) > 0 {
+		r := row{Name: t.Format}
+		for _, s := range schemas {
+			r.Links = append(r.Links, links.to(s))
+		}
+		v.Rows = append(v.Rows, r)
 	}
 	return v
 }

@@ -1,0 +1,258 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"genreport/cmd/genreport/internal/article"
+	"genreport/cmd/genreport/internal/site"
+	"genreport/measure"
+	"genreport/measure/experiments"
+)
+
+func checkCommand(_ context.Context, args []string, s streams) error {
+	fs := flag.NewFlagSet("check", flag.ContinueOnError)
+	content := fs.String("content", "content", "`DIR` with site.yaml and the articles")
+	results := fs.String("results", "", "`DIR` with result files (default: content/results; build/results for the profile quick)")
+	out := fs.String("out", "", "`DIR` of rendered pages whose links are followed (default: public, or build/public for the profile quick, if it is there)")
+	profile := fs.String("profile", string(experiments.Standard), "`NAME`: with quick, quick runs count too")
+	strict := fs.Bool("strict", false, "fail for drift too")
+	if err := parse(fs, args, s, "Reads content and results without any broker, and tells what does not hold:\nreferences without a number, failed repeats and broken runs behind the pages,\nlinks of the pages that lead nowhere. Drift is told, and fails with --strict."); err != nil {
+		return err
+	}
+	p, err := experiments.ParseProfile(*profile)
+	if err != nil {
+		return usageError{err}
+	}
+	c := checker{content: *content, results: resultsFor(*results, p), found: map[finding]bool{}}
+	if c.m, err = readMaterial(c.content, c.results, p); err != nil {
+		return err
+	}
+	if err := c.pages(); err != nil {
+		return err
+	}
+	links, err := c.links(outFor(*out, p), *out != "")
+	if err != nil {
+		return err
+	}
+	return c.report(s, links, *strict)
+}
+
+// finding is something that does not hold, and where.
+type finding struct {
+	file string
+	line int
+	text string
+	mild bool // fails with --strict only
+}
+
+type checker struct {
+	content, results string
+	m                material
+	found            map[finding]bool
+}
+
+func (c *checker) add(dir, file string, line int, mild bool, format string, a ...any) {
+	c.found[finding{filepath.Join(dir, filepath.FromSlash(file)), line, fmt.Sprintf(format, a...), mild}] = true
+}
+
+// pages checks what the pages show.
+func (c *checker) pages() error {
+	for _, p := range c.m.pages {
+		for _, u := range p.Unmet {
+			c.add(c.content, u.File, u.Line, false, "not measured (%s)", u.Reason)
+		}
+		for _, e := range p.Evidence {
+			if err := c.failed(e); err != nil {
+				return err
+			}
+		}
+		for _, src := range p.Runs {
+			if err := c.run(src); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// failed tells the repeats of a shown case that have no numbers.
+func (c *checker) failed(e article.Evidence) error {
+	if len(e.Failed) == 0 {
+		return nil
+	}
+	name := strings.TrimPrefix(e.Data.Href, "data/")
+	data, err := os.ReadFile(filepath.Join(c.results, filepath.FromSlash(name)))
+	if err != nil {
+		return fmt.Errorf("reading results: %w", err)
+	}
+	for _, f := range e.Failed {
+		line, cell := cellAt(data, e.Labels, f.Repeat)
+		reason := f.Reason
+		if cell.Integrity != nil {
+			if err := cell.Integrity.Check(); err != nil && !strings.Contains(reason, err.Error()) {
+				reason += "; " + err.Error()
+			}
+		}
+		c.add(c.results, name, line, false, "repeat %d of %s failed: %s", f.Repeat, e.Labels, reason)
+	}
+	return nil
+}
+
+// cellAt is a cell of a result file and the line on which it begins; line 1
+// where it is not found.
+func cellAt(data []byte, labels measure.Labels, repeat int) (int, measure.Cell) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	for depth := 0; ; {
+		t, err := d.Token()
+		if err != nil {
+			return 1, measure.Cell{}
+		}
+		switch t {
+		case json.Delim('{'), json.Delim('['):
+			depth++
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+		}
+		if t == "cells" && depth == 1 {
+			if t, err := d.Token(); err == nil && t == json.Delim('[') {
+				break
+			}
+		}
+	}
+	for d.More() {
+		// What stands between two elements is a comma and white space.
+		rest := data[d.InputOffset():]
+		start := int(d.InputOffset()) + len(rest) - len(bytes.TrimLeft(rest, ", \t\r\n"))
+		var cell measure.Cell
+		if err := d.Decode(&cell); err != nil {
+			return 1, measure.Cell{}
+		}
+		if cell.Repeat == repeat && maps.Equal(cell.Labels, labels) {
+			return 1 + bytes.Count(data[:start], []byte("\n")), cell
+		}
+	}
+	return 1, measure.Cell{}
+}
+
+// run tells what is wrong with a run that pages take numbers from.
+func (c *checker) run(src article.Source) error {
+	r := src.Run
+	name := path.Join(r.ID, "run.json")
+	data, err := os.ReadFile(filepath.Join(c.results, filepath.FromSlash(name)))
+	if err != nil {
+		return fmt.Errorf("reading results: %w", err)
+	}
+	line := func(key string) int {
+		before, _, found := bytes.Cut(data, []byte(`"`+key+`"`))
+		if !found {
+			return 1
+		}
+		return 1 + bytes.Count(before, []byte("\n"))
+	}
+	if r.Ended == nil {
+		c.add(c.results, name, line("ended"), false, "the run was cut off, and pages show it: measure again")
+	}
+	if drift, ok := r.Drift(); ok && r.Drifted() {
+		c.add(c.results, name, line("control"), true, "the control load drifted by %.1f %%, more than %.0f %%: the machine was not steady", 100*drift, 100*measure.DriftLimit)
+	}
+	for _, e := range src.Experiments {
+		c.stale(r.ID, e)
+	}
+	return nil
+}
+
+// stale tells newer results of an experiment that pages pass over for those of
+// the shown run, since they are not complete.
+func (c *checker) stale(shown, experiment string) {
+	runs := c.m.data.Runs()
+	i := slices.IndexFunc(runs, func(r measure.Recorded) bool { return r.Run.ID == shown })
+	if i < 0 {
+		return
+	}
+	brokers := brokersOf(runs[i].Results[experiment])
+	for _, rec := range runs[i+1:] {
+		res, ok := rec.Results[experiment]
+		if !ok || res.Complete() || !slices.ContainsFunc(brokersOf(res), func(b string) bool { return slices.Contains(brokers, b) }) {
+			continue
+		}
+		why := "only parts of it were measured"
+		if len(res.Cells) < res.Planned {
+			why = fmt.Sprintf("it has %d of %d cells", len(res.Cells), res.Planned)
+		}
+		c.add(c.results, path.Join(rec.Run.ID, experiment+".json"), 1, false, "%s, so pages show the older run %s: measure the whole, or remove this", why, shown)
+	}
+}
+
+func brokersOf(r measure.Result) []string {
+	var out []string
+	for _, c := range r.Cells {
+		if b := c.Labels["broker"]; !slices.Contains(out, b) {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// links follows those of the pages in dir. A default directory need not be
+// there.
+func (c *checker) links(dir string, given bool) (int, error) {
+	if info, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) && !given {
+		return 0, nil
+	} else if err != nil {
+		return 0, usageError{fmt.Errorf("--out: %w", err)}
+	} else if !info.IsDir() {
+		return 0, usageError{fmt.Errorf("--out: %s is not a directory", dir)}
+	}
+	broken, links, err := site.BrokenLinks(os.DirFS(dir))
+	if err != nil {
+		return 0, err
+	}
+	for _, b := range broken {
+		c.add(dir, b.File, b.Line, false, "the link %q %s; does `genreport render` mend it?", b.Href, b.Why)
+	}
+	return links, nil
+}
+
+func (c *checker) report(s streams, links int, strict bool) error {
+	all := slices.SortedFunc(maps.Keys(c.found), func(a, b finding) int {
+		if n := strings.Compare(a.file, b.file); n != 0 {
+			return n
+		}
+		if a.line != b.line {
+			return a.line - b.line
+		}
+		return strings.Compare(a.text, b.text)
+	})
+	bad, mild := 0, 0
+	for _, f := range all {
+		fmt.Fprintf(s.out, "%s:%d: %s\n", f.file, f.line, f.text)
+		if f.mild {
+			mild++
+		} else {
+			bad++
+		}
+	}
+	fmt.Fprintf(s.err, "checked %d pages from %d runs, and %d links\n", len(c.m.pages), len(c.m.data.Runs()), links)
+	if strict {
+		bad, mild = bad+mild, 0
+	}
+	if mild > 0 {
+		fmt.Fprintf(s.err, "%d of the above are warnings: they fail with --strict\n", mild)
+	}
+	if bad > 0 {
+		return unmetError{fmt.Errorf("%d findings: something does not hold", bad)}
+	}
+	return nil
+}
