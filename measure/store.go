@@ -44,8 +44,18 @@ func Load(fsys fs.FS, methods map[string]int) ([]Recorded, error) {
 	return runs, errors.Join(errs...)
 }
 
-// LoadRun reads one run.
+// LoadRun reads one run; methods as for [Load].
 func LoadRun(fsys fs.FS, id string, methods map[string]int) (Recorded, error) {
+	return readRun(fsys, id, func(name string, r Result) error { return checkMethod(name, r, methods) })
+}
+
+// ReadRun reads one run whatever methods it was measured by, for those who
+// show what is in the files and don't take it for what is measured today.
+func ReadRun(fsys fs.FS, id string) (Recorded, error) {
+	return readRun(fsys, id, func(string, Result) error { return nil })
+}
+
+func readRun(fsys fs.FS, id string, check func(name string, r Result) error) (Recorded, error) {
 	rec := Recorded{Results: map[string]Result{}}
 	name := path.Join(id, "run.json")
 	if err := readFile(fsys, name, &rec.Run); err != nil {
@@ -66,7 +76,10 @@ func LoadRun(fsys fs.FS, id string, methods map[string]int) (Recorded, error) {
 		if path.Base(name) == "run.json" {
 			continue
 		}
-		r, err := loadResult(fsys, name, rec.Run, methods)
+		r, err := loadResult(fsys, name, rec.Run)
+		if err == nil {
+			err = check(name, r)
+		}
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -76,7 +89,7 @@ func LoadRun(fsys fs.FS, id string, methods map[string]int) (Recorded, error) {
 	return rec, errors.Join(errs...)
 }
 
-func loadResult(fsys fs.FS, name string, run Run, methods map[string]int) (Result, error) {
+func loadResult(fsys fs.FS, name string, run Run) (Result, error) {
 	var r Result
 	if err := readFile(fsys, name, &r); err != nil {
 		return r, err
@@ -90,15 +103,19 @@ func loadResult(fsys fs.FS, name string, run Run, methods map[string]int) (Resul
 	if r.Run != run.ID || r.Profile != run.Profile {
 		return r, fmt.Errorf("%s:1: belongs to run %s (%s), not to %s (%s)", name, r.Run, r.Profile, run.ID, run.Profile)
 	}
+	return r, nil
+}
+
+func checkMethod(name string, r Result, methods map[string]int) error {
 	switch current, known := methods[r.Experiment]; {
 	case !known:
-		return r, fmt.Errorf("%s:1: unknown experiment %q; this genreport does not have it", name, r.Experiment)
+		return fmt.Errorf("%s:1: unknown experiment %q; this genreport does not have it", name, r.Experiment)
 	case r.Method < current:
-		return r, fmt.Errorf("%s:1: measured by method %d of %s, and this genreport uses %d: measure again", name, r.Method, r.Experiment, current)
+		return fmt.Errorf("%s:1: measured by method %d of %s, and this genreport uses %d: measure again", name, r.Method, r.Experiment, current)
 	case r.Method > current:
-		return r, fmt.Errorf("%s:1: measured by method %d of %s, newer than this genreport's %d: update genreport", name, r.Method, r.Experiment, current)
+		return fmt.Errorf("%s:1: measured by method %d of %s, newer than this genreport's %d: update genreport", name, r.Method, r.Experiment, current)
 	}
-	return r, nil
+	return nil
 }
 
 func readFile(fsys fs.FS, name string, v any) error {

@@ -192,6 +192,22 @@ func TestLoadRefusesContent(t *testing.T) {
 	wantError(t, err, "cost.json:1:", `unknown experiment "cost"`)
 }
 
+// Who shows what is in a file needs no method of today; everything else is
+// checked as always.
+func TestReadRunTakesEveryMethod(t *testing.T) {
+	result := testResult(testRun())
+	result.Method = 7
+	got, err := ReadRun(files(t, encode(t, testRun()), encode(t, result)), testID)
+	if err != nil || got.Results["cost"].Method != 7 || got.Run.ID != testID {
+		t.Errorf("%+v, %v", got, err)
+	}
+	_, err = LoadRun(files(t, encode(t, testRun()), encode(t, result)), testID, methods)
+	wantError(t, err, "cost.json:1: measured by method 7 of cost, newer")
+	result.Planned = 1
+	_, err = ReadRun(files(t, encode(t, testRun()), encode(t, result)), testID)
+	wantError(t, err, "cost.json:1:", "2 cells, but only 1 were planned")
+}
+
 func TestLoadRefusesRun(t *testing.T) {
 	run := testRun()
 	for _, tt := range []struct{ name, old, new, want string }{

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"genreport/cmd/genreport/internal/chart"
+	"genreport/cmd/genreport/internal/number"
 	"genreport/measure"
 )
 
@@ -126,11 +127,10 @@ func (r *resolver) figure(id string, d figureDeclared, w figureWords) (*Figure, 
 	}
 	scale := 1.0
 	if d.Unit != "" {
-		u, ok := units[d.Unit]
-		if !ok {
-			return nil, unknown("unit", d.Unit, keys(units))
+		var ok bool
+		if scale, ok = number.Scale(d.Unit); !ok {
+			return nil, unknown("unit", d.Unit, number.Units())
 		}
-		scale = u.factor
 	}
 	if w.Title == "" || w.Alt == "" {
 		return nil, errors.New("a figure needs title and alt")
@@ -219,9 +219,9 @@ func (r *resolver) point(known Known, metric measure.Metric, d figureDeclared, l
 	anchor := r.cite(d.Experiment, c.labels)
 	show := func(x float64) string {
 		if n := int64(x * scale); metric.Exact && d.Per == "" && d.Unit == "" && float64(n) == x*scale {
-			return formatExact(n)
+			return number.Exact(n)
 		}
-		return formatValue(x*scale, metric.Unit, options{unit: d.Unit, bare: true})
+		return number.Format(x*scale, metric.Unit, number.Options{Unit: d.Unit, Bare: true})
 	}
 	p = chart.Point{Value: &value, Label: show(value)}
 	if c.marked(metric) {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"genreport/cmd/genreport/internal/number"
 	"genreport/measure"
 )
 
@@ -140,10 +141,10 @@ func counts(i *measure.Integrity) []Count {
 	if i == nil {
 		return nil
 	}
-	out := []Count{{"sent", formatExact(i.Sent)}}
+	out := []Count{{"sent", number.Exact(i.Sent)}}
 	for _, c := range fates(*i) {
 		if n, ok := c.value.Int64(); ok {
-			out = append(out, Count{c.name, formatExact(n)})
+			out = append(out, Count{c.name, number.Exact(n)})
 		}
 	}
 	return out
@@ -184,7 +185,7 @@ func (g group) added() Added {
 	}
 	for _, name := range []string{"lost", "duplicated", "out_of_order"} {
 		if counted[name] {
-			a.Counts = append(a.Counts, Count{name, formatExact(sums[name])})
+			a.Counts = append(a.Counts, Count{name, number.Exact(sums[name])})
 		}
 	}
 	return a

@@ -12,6 +12,7 @@ import (
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/text"
 
+	"genreport/cmd/genreport/internal/number"
 	"genreport/measure"
 )
 
@@ -261,9 +262,9 @@ func describeMetric(g group, name string, m measure.Metric) EvidenceMetric {
 	}
 	show := func(x float64) string {
 		if n := int64(x); m.Exact || float64(n) == x && m.Unit == measure.Count {
-			return formatExact(n)
+			return number.Exact(n)
 		}
-		return formatValue(x, m.Unit, options{digits: evidenceDigits})
+		return number.Format(x, m.Unit, number.Options{Digits: evidenceDigits})
 	}
 	if m.Unit == measure.Count {
 		e.Unit = ""

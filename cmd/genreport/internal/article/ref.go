@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"genreport/cmd/genreport/internal/number"
 	"genreport/measure"
 )
 
@@ -37,6 +38,11 @@ type options struct {
 	stat   string // "" (median), min, max, range, slope
 	by     string // label of slope
 	per    string // divide by this label's number
+}
+
+// number is the part of the options that a single value is shown by.
+func (o options) number() number.Options {
+	return number.Options{Digits: o.digits, Unit: o.unit, Bare: o.bare}
 }
 
 const (
@@ -106,8 +112,8 @@ func (o *options) read(words []string) error {
 			}
 			o.digits = n
 		case "unit":
-			if _, ok := units[v]; !ok {
-				return unknown("unit", v, keys(units))
+			if _, ok := number.Scale(v); !ok {
+				return unknown("unit", v, number.Units())
 			}
 			o.unit = v
 		case "bare":

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"genreport/cmd/genreport/internal/number"
 	"genreport/measure"
 	"genreport/measure/stats"
 )
@@ -120,9 +121,9 @@ func (r *resolver) lookup(in ref, defaults ref) (resolved, error) {
 	if err != nil {
 		return resolved{}, err
 	}
-	text := formatValue(value, metric.Unit, in.options)
+	text := number.Format(value, metric.Unit, in.options.number())
 	if n := int64(value); metric.Exact && float64(n) == value && in.options == (options{}) {
-		text = formatExact(n)
+		text = number.Exact(n)
 	}
 	v := resolved{text: text, anchor: r.cite(in.experiment, c.labels)}
 	if c.marked(metric) {
@@ -261,9 +262,9 @@ func (r *resolver) overCases(known Known, metric measure.Metric, in ref) (resolv
 		if err != nil {
 			return resolved{}, err
 		}
-		return resolved{text: formatValue(slope, metric.Unit, in.options), anchor: anchor, mark: mark}, nil
+		return resolved{text: number.Format(slope, metric.Unit, in.options.number()), anchor: anchor, mark: mark}, nil
 	}
-	low, high := formatValue(slices.Min(ys), metric.Unit, in.options), formatValue(slices.Max(ys), metric.Unit, in.options)
+	low, high := number.Format(slices.Min(ys), metric.Unit, in.options.number()), number.Format(slices.Max(ys), metric.Unit, in.options.number())
 	if low != high {
 		low += "–" + high
 	}
@@ -300,7 +301,7 @@ func (r *resolver) ratio(known Known, in ref) (resolved, error) {
 	if digits == 0 {
 		digits = 2 // a ratio of two noisy medians supports no more
 	}
-	return resolved{text: formatNumber(values[0]/values[1], digits), anchor: anchor, mark: mark}, nil
+	return resolved{text: number.Significant(values[0]/values[1], digits), anchor: anchor, mark: mark}, nil
 }
 
 // said is what programs said, as it was.
@@ -334,7 +335,7 @@ func (r *resolver) parameter(in ref, name string) (resolved, error) {
 		return resolved{}, unknown("parameter", name, keys(res.Parameters))
 	}
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
-		text = formatExact(n)
+		text = number.Exact(n)
 	}
 	return resolved{text: text}, nil
 }
@@ -397,7 +398,7 @@ func (r *resolver) fact(in ref) (resolved, error) {
 	switch in.experiment {
 	case "machine":
 		m := run.Machine
-		values = map[string]string{"cpu": m.CPU, "cores": strconv.Itoa(m.Cores), "memory": formatValue(float64(m.MemoryBytes), measure.Bytes, options{digits: 2}), "os": m.OS, "kernel": m.Kernel, "arch": m.Arch}
+		values = map[string]string{"cpu": m.CPU, "cores": strconv.Itoa(m.Cores), "memory": number.Format(float64(m.MemoryBytes), measure.Bytes, number.Options{Digits: 2}), "os": m.OS, "kernel": m.Kernel, "arch": m.Arch}
 	case "run":
 		values = map[string]string{"id": run.ID, "profile": run.Profile, "date": run.Started.Format("2006-01-02")}
 	case "broker":

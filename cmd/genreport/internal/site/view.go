@@ -16,6 +16,7 @@ import (
 
 	"genreport/cmd/genreport/internal/article"
 	"genreport/cmd/genreport/internal/chart"
+	"genreport/cmd/genreport/internal/number"
 	"genreport/measure"
 )
 
@@ -435,7 +436,7 @@ func controlLines(r measure.Run, t text) []string {
 			switch {
 			case c.Broker != b:
 			case c.Rate.OK():
-				rates = append(rates, article.Rate(c.Rate.Float64()))
+				rates = append(rates, number.Format(c.Rate.Float64(), measure.PerSecond, number.Options{}))
 			default:
 				rates = append(rates, t.NotMeasured+t.Open+c.Rate.Reason()+t.Close)
 			}

@@ -1,7 +1,11 @@
-package article
+// Package number shows numbers in base units as people read them. Pages and
+// tables share it, so that the same value reads the same everywhere.
+package number
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,7 +18,7 @@ type unit struct {
 	factor float64 // base units in one of it
 }
 
-// units by the name that options use.
+// units by the name that Options use.
 var units = map[string]unit{
 	"µs":  {"µs", 1e-6},
 	"ms":  {"ms", 1e-3},
@@ -37,19 +41,36 @@ func ladder(u measure.Unit) []unit {
 	return []unit{{"", 1}}
 }
 
+// Units are the names that Options.Unit may be, sorted.
+func Units() []string { return slices.Sorted(maps.Keys(units)) }
+
+// Options change how a value is shown; the zero Options suit most.
+type Options struct {
+	Digits int    // significant digits; 0: as many as suit the metric
+	Unit   string // display unit; "": as suits the value
+	Bare   bool   // the number without its unit
+}
+
+// Scale is how many base units the display unit has; false where there is no
+// such unit.
+func Scale(unit string) (float64, bool) {
+	u, ok := units[unit]
+	return u.factor, ok
+}
+
 // defaultDigits is what repeated measurements of throughput and time support.
 const defaultDigits = 3
 
-// formatValue shows x of a base unit. Rounding comes before the choice of the
+// Format shows x of a base unit. Rounding comes before the choice of the
 // unit, so that 999,999 ns is 1.00 ms and never 1,000 µs.
-func formatValue(x float64, u measure.Unit, o options) string {
-	digits := o.digits
+func Format(x float64, u measure.Unit, o Options) string {
+	digits := o.Digits
 	if digits == 0 {
 		digits = defaultDigits
 	}
 	shown := unit{"", 1}
-	if o.unit != "" {
-		shown = units[o.unit]
+	if o.Unit != "" {
+		shown = units[o.Unit]
 	} else {
 		steps := ladder(u)
 		shown = steps[0]
@@ -60,25 +81,22 @@ func formatValue(x float64, u measure.Unit, o options) string {
 			}
 		}
 	}
-	text := formatNumber(x/shown.factor, digits)
-	if o.digits == 0 && u == measure.Count && math.Abs(x) >= 100 && math.Abs(x) < 1e15 {
+	text := Significant(x/shown.factor, digits)
+	if o.Digits == 0 && u == measure.Count && math.Abs(x) >= 100 && math.Abs(x) < 1e15 {
 		text = thousands(strconv.FormatFloat(math.Round(x), 'f', 0, 64)) // counts are shown whole
 	}
-	if o.bare || shown.name == "" {
+	if o.Bare || shown.name == "" {
 		return text
 	}
 	return text + "\u00a0" + shown.name // no-break space
 }
 
-// Rate shows messages per second as texts do.
-func Rate(perSecond float64) string { return formatValue(perSecond, measure.PerSecond, options{}) }
+// Exact shows a whole number with all its digits.
+func Exact(n int64) string { return thousands(strconv.FormatInt(n, 10)) }
 
-// formatExact shows a whole number with all its digits.
-func formatExact(n int64) string { return thousands(strconv.FormatInt(n, 10)) }
-
-// formatNumber shows x with the given significant digits, trailing zeros kept,
+// Significant shows x with the given significant digits, trailing zeros kept,
 // without an exponent.
-func formatNumber(x float64, digits int) string {
+func Significant(x float64, digits int) string {
 	if x == 0 {
 		return "0"
 	}
