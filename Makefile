@@ -14,9 +14,9 @@ report: setup assets build ## measure real brokers and make the pages (PROFILE=q
 	case $$s in 0|3) scripts/after-report $(PROFILE);; esac; exit $$s
 
 test: setup setup-test assets build lint ## everything that is checked, on real brokers and a real browser
-	go test ./...
+	go test -count=1 ./...
 
-unit: ## the tests that need no broker and no browser
+unit: assets ## the tests that need no broker and no browser
 	go test -short ./...
 
 setup: ## system packages for measuring and rendering (apt-get)

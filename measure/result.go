@@ -289,8 +289,8 @@ func (r Run) Validate() error {
 		return fmt.Errorf("kind is %q, want %q", r.Kind, kindRun)
 	case !ValidRunID(r.ID):
 		return fmt.Errorf("run id %q is not of the form 20060102T150405Z", r.ID)
-	case r.Profile == "":
-		return errors.New("profile must be set")
+	case r.Profile != "quick" && r.Profile != "standard" && r.Profile != "full":
+		return fmt.Errorf("profile is %q, want quick, standard or full", r.Profile)
 	case r.Started.IsZero():
 		return errors.New("started must be set")
 	}

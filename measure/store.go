@@ -30,7 +30,10 @@ func Load(fsys fs.FS, methods map[string]int) ([]Recorded, error) {
 	var runs []Recorded
 	var errs []error
 	for _, e := range entries {
-		if !e.IsDir() || !ValidRunID(e.Name()) {
+		if !ValidRunID(e.Name()) {
+			continue
+		}
+		if info, err := fs.Stat(fsys, e.Name()); err != nil || !info.IsDir() { // a link to a run is one
 			continue
 		}
 		r, err := LoadRun(fsys, e.Name(), methods)

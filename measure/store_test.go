@@ -215,7 +215,7 @@ func TestLoadRefusesRun(t *testing.T) {
 		{"form of id", testID, "today", `run id "today"`},
 		{"kind", `"kind": "run"`, `"kind": "experiment"`, "kind is"},
 		{"newer", `"format": 1`, `"format": 2`, "newer"},
-		{"profile", `"quick"`, `""`, "profile must be set"},
+		{"profile", `"quick"`, `""`, "profile is"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := Load(files(t, strings.Replace(encode(t, run), tt.old, tt.new, 1), encode(t, testResult(run))), methods)

@@ -35,6 +35,9 @@ func checkCommand(_ context.Context, args []string, s streams) error {
 	if err != nil {
 		return usageError{err}
 	}
+	if err := checkResults(*results); err != nil {
+		return err
+	}
 	c := checker{content: *content, results: resultsFor(*results, p), found: map[finding]bool{}}
 	if c.m, err = readMaterial(c.content, c.results, p); err != nil {
 		return err

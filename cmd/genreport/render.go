@@ -48,7 +48,24 @@ func renderCommand(_ context.Context, args []string, s streams) error {
 	if err != nil {
 		return usageError{err}
 	}
+	if err := checkResults(*results); err != nil {
+		return err
+	}
 	return f.render(s, resultsFor(*results, p), p)
+}
+
+// checkResults refuses a directory that was named and is not there: the default
+// one may be missing before the first run.
+func checkResults(given string) error {
+	if given == "" {
+		return nil
+	}
+	if info, err := os.Stat(given); err != nil {
+		return usageError{fmt.Errorf("--results %s: %w", given, err)}
+	} else if !info.IsDir() {
+		return usageError{fmt.Errorf("--results %s is not a directory", given)}
+	}
+	return nil
 }
 
 // resultsFor keeps quick runs out of what is committed.
@@ -123,7 +140,7 @@ func (f *renderFlags) render(s streams, results string, p experiments.Profile) e
 	if err != nil {
 		return err
 	}
-	published, err := resultFiles(os.DirFS(results), m.data.Runs())
+	published, err := resultFiles(os.DirFS(results), pages)
 	if err != nil {
 		return err
 	}
@@ -188,11 +205,20 @@ func catalog() article.Catalog {
 	return c
 }
 
-// resultFiles are the files that pages link to.
-func resultFiles(fsys fs.FS, runs []measure.Recorded) (map[string][]byte, error) {
+// resultFiles are the files of the runs that pages take numbers from: what else
+// was measured is not published.
+func resultFiles(fsys fs.FS, pages []article.Page) (map[string][]byte, error) {
 	out := map[string][]byte{}
-	for _, r := range runs {
-		files, err := fs.Glob(fsys, path.Join(r.Run.ID, "*.json"))
+	var cited []string
+	for _, p := range pages {
+		for _, src := range p.Runs {
+			if !slices.Contains(cited, src.Run.ID) {
+				cited = append(cited, src.Run.ID)
+			}
+		}
+	}
+	for _, id := range cited {
+		files, err := fs.Glob(fsys, path.Join(id, "*.json"))
 		if err != nil {
 			return nil, err
 		}
@@ -225,5 +251,11 @@ func runCommand(ctx context.Context, args []string, s streams) error {
 	if id == "" {
 		return err // nothing to show; a run with failed cells has an id
 	}
-	return errors.Join(err, r.render(s, m.resultsDir(), experiments.Profile(m.profile)))
+	if renderErr := r.render(s, m.resultsDir(), experiments.Profile(m.profile)); renderErr != nil {
+		if err != nil {
+			fmt.Fprintf(s.err, "genreport run: %v\n", err)
+		}
+		return renderErr
+	}
+	return err
 }

@@ -37,6 +37,9 @@ func dial(ctx context.Context, job Job) (*amqp.Connection, Tune, error) {
 	stop := func() bool { return true }
 	conn, err := amqp.DialConfig(uri, amqp.Config{
 		ChannelMax: uint16(job.ChannelMax),
+		// Below a second it is the server's interval that counts, as with pika; 0
+		// would mean the library's own ten seconds.
+		Heartbeat: time.Millisecond,
 		Dial: func(network, addr string) (net.Conn, error) {
 			c, err := dialNet(ctx, network, addr, job.CA, secure)
 			if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"slices"
+	"strconv"
 	"strings"
 
 	"genreport/cmd/genreport/internal/chart"
@@ -63,7 +64,7 @@ func (r *resolver) output(info, body string, at int, fail func(line int, err err
 			text := line
 			if v != "" {
 				in.labels = overlay(defaults.labels, measure.Labels{each: v})
-				text = strings.ReplaceAll(line, refOpen+each+refClose, v)
+				text = strings.ReplaceAll(line, refOpen+each+refClose, labelText(v))
 			}
 			l := OutputLine{Head: strings.Contains(line, "||") && !strings.Contains(line, refOpen)}
 			for cell := range strings.SplitSeq(text, "||") {
@@ -77,12 +78,26 @@ func (r *resolver) output(info, body string, at int, fail func(line int, err err
 	return out
 }
 
-// clientName is a client with its version, as its run tells.
+// labelText shows a label's value: a number as numbers are shown.
+func labelText(value string) string {
+	if n, err := strconv.ParseInt(value, 10, 64); err == nil {
+		return number.Exact(n)
+	}
+	return value
+}
+
+// clientName is a client with its version, as the page's runs tell.
 func (r *resolver) clientName(label string) string {
-	run, _ := r.factRun()
-	for _, c := range run.Clients {
-		if c.Label == label {
-			return label + " · " + c.Library + " " + strings.TrimPrefix(c.Version, "v")
+	for _, run := range r.factRuns() {
+		for _, c := range run.Clients {
+			if c.Label != label {
+				continue
+			}
+			version := c.Library + " " + strings.TrimPrefix(c.Version, "v")
+			if c.Library == label {
+				return version
+			}
+			return label + " · " + version
 		}
 	}
 	return label
@@ -116,6 +131,11 @@ func (r *resolver) figure(id string, d figureDeclared, w figureWords) (*Figure, 
 	if !ok {
 		return nil, unknown("metric", d.Metric, keys(known.Metrics))
 	}
+	if _, ok := number.Scale(d.Unit); d.Unit != "" && ok {
+		if err := checkUnit(d.Unit, metric); err != nil {
+			return nil, err
+		}
+	}
 	for _, l := range []string{d.X, d.Series} {
 		if len(known.labelValues(l)) == 0 {
 			return nil, unknown("label", l, known.labels())
@@ -148,10 +168,12 @@ func (r *resolver) figure(id string, d figureDeclared, w figureWords) (*Figure, 
 	}
 	f := &Figure{ID: "f-" + id, Title: words(w.Title), Caption: words(w.Caption)}
 	wide := chart.Figure{ID: f.ID + "-wide", Kind: kind, Title: plain(w.Title), Description: plain(w.Alt), XTitle: w.X, YTitle: w.Y,
-		Categories: known.labelValues(d.X), ValueLabels: d.Labels}
-	f.Table.Head = append([]string{w.X}, nil...)
-	for _, category := range wide.Categories {
-		f.Table.Rows = append(f.Table.Rows, []string{category})
+		ValueLabels: d.Labels}
+	categories := known.labelValues(d.X)
+	f.Table = Table{Caption: w.Y, Head: []string{w.X}}
+	for _, category := range categories {
+		wide.Categories = append(wide.Categories, labelText(category))
+		f.Table.Rows = append(f.Table.Rows, []string{labelText(category)})
 	}
 	for _, value := range known.labelValues(d.Series) {
 		if want, fixed := d.Where[d.Series]; fixed && want != value {
@@ -164,13 +186,13 @@ func (r *resolver) figure(id string, d figureDeclared, w figureWords) (*Figure, 
 		series := chart.Series{Name: name}
 		marked := MarkedSeries{Name: name}
 		f.Table.Head = append(f.Table.Head, name)
-		for i, category := range wide.Categories {
+		for i, category := range categories {
 			point, text, mark, err := r.point(known, metric, d, overlay(d.Where, measure.Labels{d.X: category, d.Series: value}), scale)
 			if err != nil {
 				return nil, err
 			}
 			if mark != "" {
-				marked.Points = append(marked.Points, Link{Href: "#" + mark, Text: category})
+				marked.Points = append(marked.Points, Link{Href: "#" + mark, Text: labelText(category)})
 			}
 			series.Points = append(series.Points, point)
 			f.Table.Rows[i] = append(f.Table.Rows[i], text)

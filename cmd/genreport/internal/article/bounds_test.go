@@ -140,11 +140,11 @@ func TestClientBoundFigure(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := p.Blocks[len(p.Blocks)-1].Figure
-	want := []MarkedSeries{{Name: "Pika", Points: []Link{{Href: "#e-channels-broker-debian_forky-channels-2000-client-pika", Text: "2000"}}}}
+	want := []MarkedSeries{{Name: "Pika", Points: []Link{{Href: "#e-channels-broker-debian_forky-channels-2000-client-pika", Text: "2,000"}}}}
 	if !reflect.DeepEqual(f.Marked, want) {
 		t.Errorf("%+v, want %+v", f.Marked, want)
 	}
-	if got := fmt.Sprint(f.Table.Rows); got != "[[1000 100 (97.0–103) 50.0 (47.0–53.0)] [2000 250 (247–253) 50.0† (47.0–53.0)]]" {
+	if got := fmt.Sprint(f.Table.Rows); got != "[[1,000 100 (97.0–103) 50.0 (47.0–53.0)] [2,000 250 (247–253) 50.0† (47.0–53.0)]]" {
 		t.Errorf("table %s", got)
 	}
 	for i, s := range f.Wide.Series {

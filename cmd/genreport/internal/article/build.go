@@ -33,14 +33,29 @@ func (c Content) Resolve(d Data) ([]Page, error) {
 }
 
 func (s source) resolve(d Data) (Page, error) {
-	r := &resolver{data: d, lang: s.lang, brokers: s.shared.Brokers, file: s.file}
+	// Twice: what run.json tells stands in the first sentence, and which runs
+	// the numbers come from is known after the last.
+	p, r, err := s.resolveWith(d, nil)
+	if err != nil {
+		return p, err
+	}
+	var cited []measure.Run
+	for _, src := range r.runs {
+		cited = append(cited, src.Run)
+	}
+	p, _, err = s.resolveWith(d, cited)
+	return p, err
+}
+
+func (s source) resolveWith(d Data, cited []measure.Run) (Page, *resolver, error) {
+	r := &resolver{data: d, lang: s.lang, brokers: s.shared.Brokers, file: s.file, cited: cited}
 	p := Page{Slug: s.slug, Lang: s.lang, Series: s.shared.Series, Number: s.shared.Number}
 	var bad faults
 	s.resolveBody(r, &p, &bad)
 	s.resolveFront(r, &p, &bad)
 	p.Evidence = r.evidenceOf()
 	p.Runs, p.Draft, p.Unmet = r.runs, r.draft, r.unmet
-	return p, bad.join()
+	return p, r, bad.join()
 }
 
 func (s source) resolveFront(r *resolver, p *Page, bad *faults) {
@@ -188,17 +203,60 @@ func (s source) resolveRefs(r *resolver, doc document, bad *faults) {
 			n.html, n.plain = v.html(s.lang), v.words(s.lang)
 		case *ast.CodeSpan:
 			return ast.WalkSkipChildren, nil
+		case *ast.Image:
+			if holdsRef(n) || strings.Contains(string(n.Destination)+string(n.Title), refOpen) {
+				bad.add(s.file, s.lineOfBlock(n), errors.New("an image can't hold a reference: say the number in the text beside it"))
+				return ast.WalkSkipChildren, nil
+			}
+		case *ast.RawHTML:
+			bad.add(s.file, s.lineOfBlock(n), errors.New("HTML is not passed on: write Markdown, or \\< for the sign"))
+		case *ast.HTMLBlock:
+			bad.add(s.file, s.lineOfBlock(n), errors.New("HTML is not passed on: write Markdown, or \\< for the sign"))
+		case *ast.FencedCodeBlock:
+			s.checkFence(n, bad)
 		case *ast.Text:
 			if i := bytes.Index(segment(n.Segment, s.body), []byte(refOpen)); i >= 0 {
 				bad.add(s.file, lineAt(s.body, n.Segment.Start+i), errors.New("${ has no closing } on its line"))
 			}
 		case *ast.Link:
-			if strings.Contains(string(n.Destination), refOpen) {
-				bad.add(s.file, s.lineOfBlock(n), errors.New("a link's address can't hold a reference"))
+			if strings.Contains(string(n.Destination)+string(n.Title), refOpen) {
+				bad.add(s.file, s.lineOfBlock(n), errors.New("a link's address and title can't hold a reference"))
 			}
 		}
 		return ast.WalkContinue, nil
 	})
+}
+
+func holdsRef(n ast.Node) bool {
+	found := false
+	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		_, ok := n.(*refNode)
+		found = found || ok
+		return ast.WalkContinue, nil
+	})
+	return found
+}
+
+// checkFence finds a block that was meant to be an output or a figure, and one
+// that swallows what follows because it has no end.
+func (s source) checkFence(f *ast.FencedCodeBlock, bad *faults) {
+	kind, line := "", 1
+	if f.Info != nil {
+		line = lineAt(s.body, f.Info.Segment.Start)
+		kind, _, _ = strings.Cut(string(f.Info.Segment.Value(s.body)), " ")
+	} else if f.Lines().Len() > 0 {
+		line = lineAt(s.body, f.Lines().At(0).Start) - 1
+	}
+	if near := unknown("block", kind, []string{"output", "figure"}); kind != "output" && kind != "figure" && strings.Contains(near.Error(), "did you mean") {
+		bad.add(s.file, line, near)
+	}
+	end := len(s.body)
+	if n := f.Lines().Len(); n > 0 {
+		end = f.Lines().At(n - 1).Stop
+	}
+	if f.NextSibling() == nil && !bytes.Contains(s.body[min(end, len(s.body)):], []byte("```")) && !bytes.Contains(s.body[min(end, len(s.body)):], []byte("~~~")) {
+		bad.add(s.file, line, errors.New("the block has no closing ``` and takes in everything that follows"))
+	}
 }
 
 // lineOfBlock is where the block that holds an inline node begins: links don't

@@ -74,8 +74,9 @@ type MarkedSeries struct {
 
 // Table is the data of a figure for those who can't see it.
 type Table struct {
-	Head []string
-	Rows [][]string
+	Caption string // what the numbers are, with their unit
+	Head    []string
+	Rows    [][]string
 }
 
 // Output is a sample-output block, as a terminal would show it. Rows with one

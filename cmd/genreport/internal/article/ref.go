@@ -53,6 +53,7 @@ const (
 // parseRef reads what stands between ${ and }.
 func parseRef(text string) (ref, error) {
 	r := ref{labels: measure.Labels{}}
+	text = strings.ReplaceAll(text, `\|`, "|") // as it is written in a table's cell
 	body, opts, hasOptions := strings.Cut(text, "|")
 	first, second, ratio := strings.Cut(body, " : ")
 	words := strings.Fields(first)

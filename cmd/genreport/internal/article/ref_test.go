@@ -19,6 +19,7 @@ func TestParseRef(t *testing.T) {
 		"e/rate n=4 : n=1 | digits=3 bare": {experiment: "e", name: "rate", labels: measure.Labels{"n": "4"}, over: measure.Labels{"n": "1"},
 			options: options{digits: 3, bare: true}},
 		"e/m | slope=n unit=KiB": {experiment: "e", name: "m", labels: measure.Labels{}, options: options{stat: "slope", by: "n", unit: "KiB"}},
+		`e/m \| per=n`:           {experiment: "e", name: "m", labels: measure.Labels{}, options: options{per: "n"}},
 		"e/m | per=n max":        {experiment: "e", name: "m", labels: measure.Labels{}, options: options{stat: "max", per: "n"}},
 	}
 	for text, want := range tests {

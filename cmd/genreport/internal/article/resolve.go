@@ -1,6 +1,7 @@
 package article
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"html/template"
@@ -25,6 +26,7 @@ type resolver struct {
 	draft    bool
 	evidence []evidenceKey
 	runs     []Source
+	cited    []measure.Run // that the page's numbers come from; facts are theirs
 }
 
 // evidenceKey is a case whose numbers the page shows.
@@ -102,6 +104,9 @@ func (r *resolver) lookup(in ref, defaults ref) (resolved, error) {
 	if !ok {
 		return resolved{}, unknown("metric", in.name, append(keys(known.Metrics), known.Texts...))
 	}
+	if err := checkUnit(in.options.unit, metric); err != nil {
+		return resolved{}, err
+	}
 	if in.over != nil {
 		return r.ratio(known, in)
 	}
@@ -130,6 +135,13 @@ func (r *resolver) lookup(in ref, defaults ref) (resolved, error) {
 		v.mark = v.anchor
 	}
 	return v, nil
+}
+
+func checkUnit(display string, m measure.Metric) error {
+	if !number.Fits(display, m.Unit) {
+		return fmt.Errorf("unit=%s does not fit the metric, which is in %q", display, m.Unit)
+	}
+	return nil
 }
 
 // pick is the statistic that the options ask for.
@@ -256,7 +268,7 @@ func (r *resolver) overCases(known Known, metric measure.Metric, in ref) (resolv
 			xs = append(xs, x)
 		}
 	}
-	anchor := r.cite(in.experiment, all[0].labels)
+	anchor := EvidenceOf(in.experiment)
 	if in.options.stat == "slope" {
 		slope, err := stats.Slope(xs, ys)
 		if err != nil {
@@ -273,7 +285,7 @@ func (r *resolver) overCases(known Known, metric measure.Metric, in ref) (resolv
 
 func (r *resolver) ratio(known Known, in ref) (resolved, error) {
 	var values [2]float64
-	var anchor, mark string
+	mark := ""
 	for i, labels := range []measure.Labels{in.labels, in.over} {
 		c, err := r.oneCase(known, in.experiment, labels)
 		if err != nil || c.missing != "" {
@@ -287,9 +299,6 @@ func (r *resolver) ratio(known Known, in ref) (resolved, error) {
 			return resolved{}, err
 		}
 		a := r.cite(in.experiment, c.labels)
-		if anchor == "" {
-			anchor = a
-		}
 		if mark == "" && c.marked(known.Metrics[in.name]) {
 			mark = a
 		}
@@ -301,7 +310,7 @@ func (r *resolver) ratio(known Known, in ref) (resolved, error) {
 	if digits == 0 {
 		digits = 2 // a ratio of two noisy medians supports no more
 	}
-	return resolved{text: number.Significant(values[0]/values[1], digits), anchor: anchor, mark: mark}, nil
+	return resolved{text: number.Significant(values[0]/values[1], digits), anchor: EvidenceOf(in.experiment), mark: mark}, nil
 }
 
 // said is what programs said, as it was.
@@ -351,6 +360,10 @@ func (r *resolver) cite(experiment string, labels measure.Labels) string {
 	return key.id()
 }
 
+// EvidenceOf is the anchor of an experiment's evidence: where a number leads
+// that comes from several cases.
+func EvidenceOf(experiment string) string { return "_of-" + experiment }
+
 func (k evidenceKey) id() string {
 	var b strings.Builder
 	b.WriteString("e-" + k.experiment)
@@ -387,65 +400,85 @@ func factNames() []string { return []string{"broker", "client", "machine", "run"
 
 func isFact(experiment string) bool { return slices.Contains(factNames(), experiment) }
 
-// fact is something that run.json tells of the run that the page uses: the one
-// it took its first number from, or else the newest there is.
+// fact is something that run.json tells of the runs that the page's numbers
+// come from; where they differ, it names all that they say.
 func (r *resolver) fact(in ref) (resolved, error) {
 	if in.options != (options{}) || in.over != nil {
 		return resolved{}, fmt.Errorf("%s/%s takes no options and no ratio", in.experiment, in.name)
 	}
-	run, ok := r.factRun()
-	values := map[string]string{}
+	var said []string
+	for _, run := range r.factRuns() {
+		values, err := r.factsOf(run, in)
+		if err != nil {
+			return resolved{}, err
+		}
+		text, there := values[in.name]
+		if !there {
+			return resolved{}, unknown(in.experiment+" fact", in.name, keys(values))
+		}
+		if text != "" && !slices.Contains(said, text) {
+			said = append(said, text)
+		}
+	}
+	if len(said) == 0 {
+		return r.miss("no run tells it"), nil
+	}
+	return resolved{text: strings.Join(said, ", ")}, nil
+}
+
+// factsOf are all facts of the reference's kind in a run, by name; what the run
+// does not tell is "".
+func (r *resolver) factsOf(run measure.Run, in ref) (map[string]string, error) {
 	switch in.experiment {
 	case "machine":
 		m := run.Machine
-		values = map[string]string{"cpu": m.CPU, "cores": strconv.Itoa(m.Cores), "memory": number.Format(float64(m.MemoryBytes), measure.Bytes, number.Options{Digits: 2}), "os": m.OS, "kernel": m.Kernel, "arch": m.Arch}
-	case "run":
-		values = map[string]string{"id": run.ID, "profile": run.Profile, "date": run.Started.Format("2006-01-02")}
-	case "broker":
-		alias := in.labels["broker"]
-		if alias == "" {
-			alias = "current"
+		if m.Cores == 0 { // no run at all
+			return map[string]string{"cpu": "", "cores": "", "memory": "", "os": "", "kernel": "", "arch": ""}, nil
 		}
+		return map[string]string{"cpu": m.CPU, "cores": strconv.Itoa(m.Cores),
+			"memory": number.Format(float64(m.MemoryBytes), measure.Bytes, number.Options{Digits: 2}),
+			"os":     m.OS, "kernel": m.Kernel, "arch": m.Arch}, nil
+	case "run":
+		date := ""
+		if !run.Started.IsZero() {
+			date = run.Started.UTC().Format("2006-01-02")
+		}
+		return map[string]string{"id": run.ID, "profile": run.Profile, "date": date}, nil
+	case "broker":
+		alias := cmp.Or(in.labels["broker"], "current")
 		label, known := r.brokers[alias]
 		if !known {
-			return resolved{}, unknown("broker alias", alias, keys(r.brokers))
+			return nil, unknown("broker alias", alias, keys(r.brokers))
 		}
-		values = map[string]string{"rabbitmq": "", "erlang": "", "package": ""}
 		for _, b := range run.Brokers {
 			if b.Label == label {
-				values = map[string]string{"rabbitmq": b.RabbitMQ, "erlang": b.Erlang, "package": b.Package}
+				return map[string]string{"rabbitmq": b.RabbitMQ, "erlang": b.Erlang, "package": b.Package}, nil
 			}
 		}
-	case "client":
-		values = map[string]string{"library": "", "version": "", "runtime": ""}
-		for _, c := range run.Clients {
-			if c.Label == in.labels["client"] {
-				values = map[string]string{"library": c.Library, "version": strings.TrimPrefix(c.Version, "v"), "runtime": c.Runtime}
-			}
+		return map[string]string{"rabbitmq": "", "erlang": "", "package": ""}, nil
+	}
+	for _, c := range run.Clients {
+		if c.Label == in.labels["client"] {
+			return map[string]string{"library": c.Library, "version": strings.TrimPrefix(c.Version, "v"), "runtime": c.Runtime}, nil
 		}
 	}
-	text, there := values[in.name]
-	if !there {
-		return resolved{}, unknown(in.experiment+" fact", in.name, keys(values))
-	}
-	if !ok || text == "" {
-		return r.miss("no run tells it"), nil
-	}
-	return resolved{text: text}, nil
+	return map[string]string{"library": "", "version": "", "runtime": ""}, nil
 }
 
-func (r *resolver) factRun() (measure.Run, bool) {
-	if len(r.runs) > 0 {
-		return r.runs[0].Run, true
+// factRuns are those that the page cites; on a page without numbers the newest
+// with a result, and without any an empty one, so that names are checked.
+func (r *resolver) factRuns() []measure.Run {
+	if len(r.cited) > 0 {
+		return r.cited
 	}
 	for _, rec := range slices.Backward(r.data.runs) {
 		for _, res := range rec.Results {
 			if res.Complete() {
-				return rec.Run, true
+				return []measure.Run{rec.Run}
 			}
 		}
 	}
-	return measure.Run{}, false
+	return []measure.Run{{}}
 }
 
 // expand resolves every reference in plain text; show makes each into what

@@ -342,7 +342,7 @@ func TestAllFaultsWithTheirLines(t *testing.T) {
 		fmt.Sprintf("en/a.md:%d: unknown figure \"nofigure\"", headLines+7),
 		fmt.Sprintf("en/a.md:%d: ${ has no closing }", headLines+11),
 		fmt.Sprintf("en/a.md:%d: unknown experiment \"x\"", headLines+15),
-		fmt.Sprintf("en/a.md:%d: a link's address can't hold a reference", headLines+17),
+		fmt.Sprintf("en/a.md:%d: a link's address and title can't hold a reference", headLines+17),
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in:\n%s", want, got)
@@ -388,13 +388,78 @@ func TestHeadingIDs(t *testing.T) {
 	}
 }
 
-func TestRawHTMLIsNotPassedOn(t *testing.T) {
-	p, err := page(t, testData(), testContent("en", testHead, "## H\n\n<script>alert(1)</script>\n\na <b onclick=x>b</b> [c](javascript:x)\n", ""))
-	if err != nil {
-		t.Fatal(err)
+// What would be lost or shown raw is refused, with its line.
+func TestWhereReferencesCanNotStand(t *testing.T) {
+	ok := "${channels/rate client=go channels=1000}"
+	tests := map[string]string{
+		"![alt " + ok + "](x.png)":               "an image can't hold a reference",
+		"[a](x.html \"" + ok + "\")":             "a link's address and title can't hold a reference",
+		"a <b onclick=x>b</b>":                   "HTML is not passed on",
+		"<script>alert(1)</script>":              "HTML is not passed on",
+		"```outputs experiment=channels\nx\n```": `unknown block "outputs"; did you mean "output"?`,
+		"```\nopen\n\n" + ok:                     "has no closing ```",
 	}
-	if html := bodyHTML(p); strings.Contains(html, "<script") || strings.Contains(html, "onclick") || strings.Contains(html, "javascript:") {
-		t.Error(html)
+	for body, want := range tests {
+		_, err := page(t, testData(), testContent("en", testHead, "## H\n\n"+body+"\n", ""))
+		place := fmt.Sprintf("en/a.md:%d: ", headLines+3)
+		if err == nil || !strings.HasPrefix(err.Error(), place) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; want %s…%s", body, err, place, want)
+		}
+	}
+	for _, body := range []string{"```sh\nls\n```", "```\nplain\n```", "~~~\nplain\n~~~", "a \\< b and 1 < 2"} {
+		if _, err := page(t, testData(), testContent("en", testHead, "## H\n\n"+body+"\n", "")); err != nil {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
+	// A bar in a table is escaped.
+	p, err := page(t, testData(), testContent("en", testHead, "## H\n\n| a |\n|---|\n| ${channels/rate client=go channels=2000 \\| digits=2} |\n", ""))
+	if err != nil || !strings.Contains(textOf(bodyHTML(p)), "250") {
+		t.Errorf("%s, %v", bodyHTML(p), err)
+	}
+}
+
+func TestUnitMustFit(t *testing.T) {
+	for text, want := range map[string]string{
+		"channels/rate client=go channels=1000 | unit=MiB":     `unit=MiB does not fit the metric, which is in "1/s"`,
+		"channels/memory client=go channels=1000 | unit=ms":    `unit=ms does not fit the metric, which is in "B"`,
+		"channels/processes client=go | slope=channels unit=s": `unit=s does not fit the metric, which is in "1"`,
+	} {
+		_, err := page(t, testData(), testContent("en", testHead, "## H\n\n${"+text+"}\n", ""))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	figures := "figures: {f: {kind: bar, experiment: channels, metric: rate, x: channels, series: client, unit: MiB}}\n"
+	if _, err := page(t, testData(), testContent("en", testHead, "## H\n\n```figure f\ntitle: T\nalt: A.\n```\n", figures)); err == nil || !strings.Contains(err.Error(), "does not fit") {
+		t.Errorf("%v", err)
+	}
+}
+
+// Facts are those of the runs that the numbers come from, wherever they stand.
+func TestFactsOfTheCitedRuns(t *testing.T) {
+	cited, newer := testRecorded("standard"), testRecorded("standard")
+	newer.Run.ID = "20270101T000000Z"
+	newer.Run.Brokers = []measure.Broker{{Label: "debian:trixie", RabbitMQ: "4.0.5", Erlang: "27"}}
+	res := newer.Results["channels"]
+	res.Cells = append([]measure.Cell(nil), res.Cells...)
+	for i := range res.Cells {
+		res.Cells[i].Labels = overlay(res.Cells[i].Labels, measure.Labels{"broker": "debian:trixie"})
+	}
+	newer.Results = map[string]measure.Result{"channels": res}
+	d := NewData(testCatalog(), []measure.Recorded{cited, newer}, []string{"standard"})
+	p, err := page(t, d, testContent("en", testHead, "On ${broker/rabbitmq} in ${run/id}.\n\n## H\n\n${channels/rate client=go channels=1000}\n", ""))
+	if err != nil || !strings.Contains(string(p.Lede), "On 4.3.6 in 20260504T030201Z.") {
+		t.Errorf("%s, %v", p.Lede, err)
+	}
+}
+
+// A number of several cases leads to all of them.
+func TestSeveralCasesLeadToTheirExperiment(t *testing.T) {
+	for _, text := range []string{"channels/rate client=go | range", "channels/memory client=go | slope=channels", "channels/rate client=go channels=2000 : channels=1000"} {
+		p, err := page(t, testData(), testContent("en", testHead, "## H\n\n${"+text+"}\n", ""))
+		if err != nil || !strings.Contains(bodyHTML(p), `href="#`+EvidenceOf("channels")+`"`) || len(p.Evidence) != 2 {
+			t.Errorf("%s: %s, %d cases, %v", text, bodyHTML(p), len(p.Evidence), err)
+		}
 	}
 }
 
@@ -435,7 +500,7 @@ func TestOutput(t *testing.T) {
 		}
 		got = append(got, fmt.Sprint(l.Head, " ", strings.Join(cells, "|")))
 	}
-	want := []string{"true channels|rate", "false 1000|100", "false 2000|250", "false all 50.0 &lt;&amp;&gt;"}
+	want := []string{"true channels|rate", "false 1,000|100", "false 2,000|250", "false all 50.0 &lt;&amp;&gt;"}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -475,7 +540,7 @@ func TestFigure(t *testing.T) {
 	if f.Title != "Memory, 100,000" || f.Wide.Title != "Memory, 100,000" || f.Wide.Description != "Bars." {
 		t.Errorf("%+v", f)
 	}
-	wantTable := Table{Head: []string{"channels", "Go", "pika"}, Rows: [][]string{{"1000", "2.00", "not measured (no)"}, {"2000", "2.00", "2.00"}}}
+	wantTable := Table{Caption: "KiB", Head: []string{"channels", "Go", "pika"}, Rows: [][]string{{"1,000", "2.00", "not measured (no)"}, {"2,000", "2.00", "2.00"}}}
 	if !reflect.DeepEqual(f.Table, wantTable) {
 		t.Errorf("%q, want %q", f.Table, wantTable)
 	}

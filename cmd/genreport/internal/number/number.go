@@ -51,6 +51,19 @@ type Options struct {
 	Bare   bool   // the number without its unit
 }
 
+// Fits reports whether a display unit is one of a base unit; "" always is.
+func Fits(display string, u measure.Unit) bool {
+	if display == "" {
+		return true
+	}
+	for _, known := range [][]string{{"µs", "ms", "s", "min"}, {"B", "KiB", "MiB", "GiB"}} {
+		if slices.Contains(known, display) {
+			return slices.ContainsFunc(ladder(u), func(x unit) bool { return slices.Contains(known, x.name) })
+		}
+	}
+	return false
+}
+
 // Scale is how many base units the display unit has; false where there is no
 // such unit.
 func Scale(unit string) (float64, bool) {

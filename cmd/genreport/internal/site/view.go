@@ -76,8 +76,8 @@ type cell struct {
 
 // group is the evidence of one experiment.
 type group struct {
-	Name, Count string
-	Cases       []evidence
+	ID, Name, Count string
+	Cases           []evidence
 }
 
 type evidence struct {
@@ -330,7 +330,7 @@ func groups(all []article.Evidence, t text, links *linker) []group {
 		i := slices.IndexFunc(out, func(g group) bool { return g.Name == e.Experiment })
 		if i < 0 {
 			i = len(out)
-			out = append(out, group{Name: e.Experiment})
+			out = append(out, group{ID: article.EvidenceOf(e.Experiment), Name: e.Experiment})
 		}
 		v := evidence{UI: t, ID: e.ID, Command: e.Command, Data: links.to(e.Data), Metrics: slices.Clone(e.Metrics), Behind: behindOf(e, t)}
 		for k, m := range v.Metrics {
