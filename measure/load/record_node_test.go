@@ -178,11 +178,15 @@ func TestConsumeEnds(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	consume := Job{Role: Consume, URI: b.URI(), Channels: 2, Queue: queue, Prefetch: 50, AckEvery: 9, Messages: 300, Limit: 60}
-	r := finish(t, "go", consume)
-	if r.Consumed != 300 || r.Redelivered != 0 {
-		t.Errorf("count: %+v", r)
+	first := mustBegin(t, "go", consume)
+	r, err := first.Run(context.Background())
+	if err != nil || r.Consumed != 300 || r.Redelivered != 0 {
+		t.Errorf("count: %+v, %v", r, err)
 	}
-	waitDepth(t, b.URI(), queue, 700)
+	waitDepth(t, b.URI(), queue, 700) // before the client leaves
+	if err := first.Stop(); err != nil {
+		t.Error(err)
+	}
 
 	// What was delivered to the former and not taken comes again, and is here
 	// for the first time. The time ends it.
@@ -207,7 +211,7 @@ func TestConsumeEnds(t *testing.T) {
 	if err := c.Stop(); err != nil {
 		t.Error(err)
 	}
-	r, err := c.Wait(context.Background())
+	r, err = c.Wait(context.Background())
 	if err != nil || r.Consumed != 1000 || r.Duplicated != 1000 || r.Redelivered != 0 || r.Lost != 0 {
 		t.Errorf("stop: %+v, %v", r, err)
 	}

@@ -114,8 +114,9 @@ func TestSchedule(t *testing.T) {
 		{schedule{rate: 1000, count: mostMessages, length: 10 * time.Second}, 10_000, 9999 * time.Millisecond},
 		{schedule{rate: 1000, count: 50, length: 10 * time.Second}, 50, 49 * time.Millisecond},
 		{schedule{rate: 3, count: mostMessages, length: time.Second}, 3, 666_666_667},
-		{schedule{rate: 0.5, count: mostMessages, length: 3 * time.Second}, 2, 2 * time.Second}, // at 0 and 2 s
-		{schedule{rate: 30_000, count: 30_000*1800 + 1}, 30_000*1800 + 1, 1800 * time.Second},   // no error adds up
+		{schedule{rate: 0.5, count: mostMessages, length: 3 * time.Second}, 2, 2 * time.Second},  // at 0 and 2 s
+		{schedule{rate: 1.1, count: mostMessages, length: 50 * time.Second}, 55, 49_090_909_091}, // 1.1·50 is a little more than 55
+		{schedule{rate: 30_000, count: 30_000*1800 + 1}, 30_000*1800 + 1, 1800 * time.Second},    // no error adds up
 	} {
 		if n := tt.s.sends(); n != tt.sends || tt.s.at(n-1) != tt.last {
 			t.Errorf("%+v: %d sends, the last at %v", tt.s, n, tt.s.at(n-1))
