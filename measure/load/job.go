@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"genreport/measure"
 )
 
 // Role is what a client process does once it is started.
@@ -13,10 +15,13 @@ const (
 	// OpenChannels opens channels one after another until the job's number is
 	// reached or one fails, and keeps them.
 	OpenChannels Role = "open-channels"
-	// Publish publishes to the job's queue through the default exchange,
-	// without confirms, taking the channels in turn, and ends with a passive
-	// declare on every channel.
+	// Publish publishes to the job's queue through the default exchange, taking
+	// the channels in turn. It ends once all publisher confirms are in or,
+	// without confirms, with a passive declare on every channel.
 	Publish Role = "publish"
+	// Consume receives from the job's queue, with one consumer on each channel
+	// and manual acknowledgement, and closes the channels.
+	Consume Role = "consume"
 )
 
 // Job tells a client process what to do.
@@ -30,8 +35,34 @@ type Job struct {
 	ChannelMax int    `json:"channel_max,omitempty"`
 	Channels   int    `json:"channels"`
 	Queue      string `json:"queue,omitempty"`
-	Messages   int    `json:"messages,omitempty"`
-	Size       int    `json:"size_bytes,omitempty"`
+	// Messages are published, or are received before a consumer ends; 0 leaves
+	// the end to Duration or, for a consumer, to Stop.
+	Messages int `json:"messages,omitempty"`
+	Size     int `json:"size_bytes,omitempty"`
+	// Duration ends the work, in seconds from its start. With a rate, what is
+	// to be sent within it is sent, however late.
+	Duration float64 `json:"duration_s,omitempty"`
+
+	// Rate is that of an open loop, in messages per second: latencies count
+	// from when a message was to be sent. 0 publishes as fast as possible.
+	Rate float64 `json:"rate_per_s,omitempty"`
+	// Confirms waits for publisher confirms, with at most Window messages of
+	// all channels outstanding; a full window delays sends.
+	Confirms bool `json:"confirms,omitempty"`
+	Window   int  `json:"window,omitempty"`
+	// Mandatory has messages returned that no queue takes. It needs Confirms,
+	// which say when all returns are in.
+	Mandatory bool `json:"mandatory,omitempty"`
+	// Numbered begins each body with who sent it, which one it is, and when it
+	// was to be sent; StampSize bytes of it.
+	Numbered  bool   `json:"numbered,omitempty"`
+	Publisher uint32 `json:"publisher,omitempty"` // tells the numbers of one job from those of another
+
+	// Prefetch is basic.qos for each consumer; 0 sets no limit.
+	Prefetch int `json:"prefetch,omitempty"`
+	// AckEvery acknowledges so many messages at once; 0 is 1.
+	AckEvery int `json:"ack_every,omitempty"`
+
 	// Limit bounds the whole job, in seconds from the moment it is read.
 	Limit float64 `json:"limit_s"`
 }
@@ -44,14 +75,12 @@ func (j Job) Validate() error {
 	switch j.Role {
 	case OpenChannels:
 	case Publish:
-		if j.Queue == "" {
-			return errors.New("a publish job needs a queue")
+		if err := j.validatePublish(); err != nil {
+			return err
 		}
-		if j.Messages < 1 || j.Messages > 1e9 {
-			return fmt.Errorf("messages is %d, not in 1…1e9", j.Messages)
-		}
-		if j.Size < 0 || j.Size > 128<<20 {
-			return fmt.Errorf("size_bytes is %d, not in 0…128 MiB", j.Size)
+	case Consume:
+		if err := j.validateConsume(); err != nil {
+			return err
 		}
 	default:
 		return fmt.Errorf("unknown role %q", j.Role)
@@ -68,6 +97,85 @@ func (j Job) Validate() error {
 	return nil
 }
 
+func (j Job) validatePublish() error {
+	if j.Queue == "" {
+		return errors.New("a publish job needs a queue")
+	}
+	least := 1
+	if j.Duration != 0 {
+		least = 0
+	}
+	if j.Messages < least || j.Messages > mostMessages {
+		return fmt.Errorf("messages is %d, not in %d…1e9", j.Messages, least)
+	}
+	if j.Size < 0 || j.Size > 128<<20 {
+		return fmt.Errorf("size_bytes is %d, not in 0…128 MiB", j.Size)
+	}
+	if !(j.Duration >= 0 && j.Duration <= MaxLimit.Seconds()) {
+		return fmt.Errorf("duration_s is %v, not in 0…%v", j.Duration, MaxLimit.Seconds())
+	}
+	if !(j.Rate >= 0 && j.Rate <= 1e6) {
+		return fmt.Errorf("rate_per_s is %v, not in 0…1e6", j.Rate)
+	}
+	if j.Rate > 0 {
+		if long := float64(j.schedule(0).sends()-1) / j.Rate; long > MaxLimit.Seconds() {
+			return fmt.Errorf("the last message would be sent after %.0f s, the limit is %v", long, MaxLimit.Seconds())
+		}
+	}
+	if j.Confirms && (j.Window < 1 || j.Window > 1e5) {
+		return fmt.Errorf("window is %d, not in 1…1e5", j.Window)
+	}
+	if !j.Confirms && (j.Window != 0 || j.Mandatory) {
+		return errors.New("window and mandatory need confirms")
+	}
+	if j.Numbered && j.Size < StampSize {
+		return fmt.Errorf("size_bytes is %d, and the number of a message takes %d", j.Size, StampSize)
+	}
+	if j.Numbered && j.Channels > 65535 {
+		return fmt.Errorf("channels is %d, not in 1…65535 for numbered messages", j.Channels)
+	}
+	return nil
+}
+
+func (j Job) validateConsume() error {
+	if j.Queue == "" {
+		return errors.New("a consume job needs a queue")
+	}
+	if j.Messages < 0 || j.Messages > mostMessages {
+		return fmt.Errorf("messages is %d, not in 0…1e9", j.Messages)
+	}
+	if !(j.Duration >= 0 && j.Duration <= MaxLimit.Seconds()) {
+		return fmt.Errorf("duration_s is %v, not in 0…%v", j.Duration, MaxLimit.Seconds())
+	}
+	if j.Prefetch < 0 || j.Prefetch > 65535 {
+		return fmt.Errorf("prefetch is %d, not in 0…65535", j.Prefetch)
+	}
+	most := j.Prefetch
+	if most == 0 {
+		most = 65535
+	}
+	if j.AckEvery < 0 || j.AckEvery > most { // it would wait for messages that the broker holds back
+		return fmt.Errorf("ack_every is %d, not in 0…%d", j.AckEvery, most)
+	}
+	return nil
+}
+
+// recorded reports whether a publish job asks for more than throughput: what
+// that costs per message stays out of the others.
+func (j Job) recorded() bool {
+	return j.Rate > 0 || j.Duration > 0 || j.Confirms || j.Numbered
+}
+
+func (j Job) schedule(start time.Duration) schedule {
+	count := j.Messages
+	if count == 0 {
+		count = mostMessages
+	}
+	return schedule{start: start, rate: j.Rate, count: count, length: seconds(j.Duration)}
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
 // MessageType says which fields of a Message mean something.
 type MessageType string
 
@@ -75,7 +183,9 @@ const (
 	TypeReady    MessageType = "ready"
 	TypeProgress MessageType = "progress"
 	TypeResult   MessageType = "result"
-	TypeError    MessageType = "error" // the job could not be done; the process ends
+	// TypeError says that the job could not be done; the process ends. Result
+	// is what was done of it, where that is known.
+	TypeError MessageType = "error"
 )
 
 // Message is one line of a client process's standard output.
@@ -106,10 +216,32 @@ type Tune struct {
 // Outcome is what a job did.
 type Outcome struct {
 	Opened  int     `json:"opened"`          // channels
-	Sent    int     `json:"sent"`            // messages
+	Sent    int     `json:"sent"`            // messages; handed to the library, where the job failed
 	Depth   int     `json:"depth"`           // messages ready in the queue, from the last passive declare; others may be on their way
 	Elapsed float64 `json:"elapsed_s"`       // monotonic clock, around the work alone
 	CPU     float64 `json:"cpu_s"`           // user and system time of the process over the same window
 	Began   int64   `json:"began_unix_ns"`   // wall clock when the work began; compare on one machine only
 	Error   string  `json:"error,omitempty"` // OpenChannels: what ended it before the job's number was reached
+
+	// Publish with a rate.
+	Scheduled int `json:"scheduled,omitempty"` // messages that were to be sent
+	Late      int `json:"late,omitempty"`      // of those sent, more than LateAfter after their time
+
+	// Publish with confirms: the first three make Sent.
+	Acked       int `json:"acked,omitempty"`
+	Nacked      int `json:"nacked,omitempty"`
+	Unconfirmed int `json:"unconfirmed,omitempty"`
+	Returned    int `json:"returned,omitempty"` // unroutable; these are acked too
+
+	// Consume.
+	Consumed    int `json:"consumed,omitempty"`     // different messages; those without a number, unless redelivered
+	Redelivered int `json:"redelivered,omitempty"`  // deliveries that the broker marked so, whether or not we saw the first
+	Lost        int `json:"lost,omitempty"`         // numbers missing below the highest of their stream; for what is missing after it see Lost
+	Duplicated  int `json:"duplicated,omitempty"`   // deliveries of a message that was there before
+	OutOfOrder  int `json:"out_of_order,omitempty"` // messages received after a later one of their stream by the same consumer
+	Unnumbered  int `json:"unnumbered,omitempty"`   // deliveries without a number: in none of the three above
+
+	Streams []Stream                     `json:"streams,omitempty"` // of numbered messages
+	Latency map[string]measure.Histogram `json:"latency,omitempty"`
+	Series  map[string]measure.Series    `json:"series,omitempty"` // events in each second since the work began; the last is not a whole one
 }

@@ -68,22 +68,53 @@ func TestJobValidate(t *testing.T) {
 	if err := most.Validate(); err != nil {
 		t.Error(err)
 	}
+	for _, j := range []Job{
+		{Role: Publish, Channels: 2, Queue: "q", Duration: 1800, Rate: 1e5, Confirms: true, Window: 1e5, Mandatory: true, Numbered: true, Size: 42, Limit: 1},
+		{Role: Publish, Channels: 1, Queue: "q", Duration: 10, Limit: 1}, // as fast as possible
+		{Role: Publish, Channels: 1, Queue: "q", Messages: 1, Rate: 0.001, Limit: 1},
+		{Role: Consume, Channels: 1, Queue: "q", Limit: 1},
+		{Role: Consume, Channels: 3, Queue: "q", Prefetch: 65535, AckEvery: 65535, Messages: 1e9, Duration: 1, Limit: 1},
+	} {
+		if err := j.Validate(); err != nil {
+			t.Errorf("%+v: %v", j, err)
+		}
+	}
 	for want, edit := range map[string]func(*Job){
-		"unknown role":            func(j *Job) { j.Role = "consume" },
-		"needs a queue":           func(j *Job) { j.Queue = "" },
-		"messages is 0":           func(j *Job) { j.Messages = 0 },
-		"messages is 1000000001":  func(j *Job) { j.Messages = 1e9 + 1 },
-		"size_bytes is -1":        func(j *Job) { j.Size = -1 },
-		"size_bytes is 134217729": func(j *Job) { j.Size = 128<<20 + 1 },
-		"channels is 0":           func(j *Job) { j.Channels = 0 },
-		"channels is 1000001":     func(j *Job) { j.Channels = 1e6 + 1 },
-		"channel_max is 65536":    func(j *Job) { j.ChannelMax = 65536 },
-		"channel_max is -1":       func(j *Job) { j.ChannelMax = -1 },
-		"limit_s is 0":            func(j *Job) { j.Limit = 0 },
-		"limit_s is -1":           func(j *Job) { j.Limit = -1 },
-		"limit_s is 1801":         func(j *Job) { j.Limit = 1801 },
-		"limit_s is NaN":          func(j *Job) { j.Limit = math.NaN() },
-		"limit_s is +Inf":         func(j *Job) { j.Limit = math.Inf(1) },
+		"unknown role":                                func(j *Job) { j.Role = "drain" },
+		"needs a queue":                               func(j *Job) { j.Queue = "" },
+		"messages is 0":                               func(j *Job) { j.Messages = 0 },
+		"messages is 1000000001":                      func(j *Job) { j.Messages = 1e9 + 1 },
+		"size_bytes is -1":                            func(j *Job) { j.Size = -1 },
+		"size_bytes is 134217729":                     func(j *Job) { j.Size = 128<<20 + 1 },
+		"channels is 0":                               func(j *Job) { j.Channels = 0 },
+		"channels is 1000001":                         func(j *Job) { j.Channels = 1e6 + 1 },
+		"channel_max is 65536":                        func(j *Job) { j.ChannelMax = 65536 },
+		"channel_max is -1":                           func(j *Job) { j.ChannelMax = -1 },
+		"limit_s is 0":                                func(j *Job) { j.Limit = 0 },
+		"limit_s is -1":                               func(j *Job) { j.Limit = -1 },
+		"limit_s is 1801":                             func(j *Job) { j.Limit = 1801 },
+		"limit_s is NaN":                              func(j *Job) { j.Limit = math.NaN() },
+		"limit_s is +Inf":                             func(j *Job) { j.Limit = math.Inf(1) },
+		"duration_s is -1":                            func(j *Job) { j.Duration = -1 },
+		"duration_s is 1801":                          func(j *Job) { j.Duration = 1801 },
+		"duration_s is NaN":                           func(j *Job) { j.Duration = math.NaN() },
+		"rate_per_s is -1":                            func(j *Job) { j.Rate = -1 },
+		"rate_per_s is 1.000001e":                     func(j *Job) { j.Rate = 1e6 + 1 },
+		"rate_per_s is NaN":                           func(j *Job) { j.Rate = math.NaN() },
+		"the last message would be sent after 9990 s": func(j *Job) { j.Rate, j.Messages = 0.1, 1000 },
+		"window is 0":                                 func(j *Job) { j.Confirms = true },
+		"window is 100001":                            func(j *Job) { j.Confirms, j.Window = true, 1e5+1 },
+		"window and mandatory need confirms":          func(j *Job) { j.Mandatory = true },
+		"the number of a message takes 42":            func(j *Job) { j.Numbered, j.Size = true, 41 },
+		"not in 1…65535 for numbered":                 func(j *Job) { j.Numbered, j.Size, j.Channels = true, 42, 65536 },
+		"a consume job needs a queue":                 func(j *Job) { j.Role, j.Queue = Consume, "" },
+		"messages is -1":                              func(j *Job) { j.Role, j.Messages = Consume, -1 },
+		"messages is 1000000002":                      func(j *Job) { j.Role, j.Messages = Consume, 1e9+2 },
+		"duration_s is -2":                            func(j *Job) { j.Role, j.Duration = Consume, -2 },
+		"prefetch is 65536":                           func(j *Job) { j.Role, j.Prefetch = Consume, 65536 },
+		"ack_every is 11, not in 0…10":                func(j *Job) { j.Role, j.Prefetch, j.AckEvery = Consume, 10, 11 },
+		"ack_every is -1":                             func(j *Job) { j.Role, j.AckEvery = Consume, -1 },
+		"messages is -2, not in 0…1e9":                func(j *Job) { j.Duration, j.Messages = 1, -2 },
 	} {
 		j := good
 		edit(&j)

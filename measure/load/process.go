@@ -114,10 +114,16 @@ func (c *Client) said(m Message) error {
 }
 
 // Wait returns what the work gave. The client keeps what it opened until Stop.
+// With an error, the outcome is what was done before it, as far as the client
+// could tell.
 func (c *Client) Wait(ctx context.Context) (Outcome, error) {
 	m, err := c.next(ctx)
 	if err != nil {
-		return Outcome{}, err
+		var partial Outcome
+		if m.Result != nil {
+			partial = *m.Result
+		}
+		return partial, err
 	}
 	if m.Type != TypeResult || m.Result == nil {
 		return Outcome{}, fmt.Errorf("the load client said %q, want %q", m.Type, TypeResult)
@@ -136,7 +142,9 @@ func (c *Client) Run(ctx context.Context) (Outcome, error) {
 }
 
 // Stop asks the client to close its connection and waits for its end; one that
-// takes too long is killed. It may be called twice.
+// takes too long is killed. It may be called twice. A consumer, or a publisher
+// with a rate, a duration or confirms, ends its work first: Wait has its
+// outcome.
 func (c *Client) Stop() error {
 	c.stopOnce.Do(func() {
 		_, _ = io.WriteString(c.in, "stop\n") // it may have ended already

@@ -103,6 +103,10 @@ func fake(part string) {
 		fmt.Println(readyLine)
 		line()
 		fmt.Println(`{"type":"error","error":"publishing message 5: s3cret"}`)
+	case "fails halfway":
+		fmt.Println(readyLine)
+		line()
+		fmt.Println(`{"type":"error","error":"the connection died, s3cret","result":{"sent":7,"acked":5,"unconfirmed":2}}`)
 	case "talks":
 		out := bufio.NewWriter(os.Stdout)
 		fmt.Fprintln(out, readyLine)
@@ -246,6 +250,19 @@ func TestClientFailsLater(t *testing.T) {
 	defer c.Stop()
 	if _, err := c.Run(context.Background()); err == nil || err.Error() != "the load client: publishing message 5: ***" {
 		t.Error(err)
+	}
+}
+
+// What was done before a failure comes with the error.
+func TestClientFailsHalfway(t *testing.T) {
+	c, err := Start(context.Background(), play(context.Background(), "fails halfway"), fakeJob, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Stop()
+	r, err := c.Run(context.Background())
+	if err == nil || err.Error() != "the load client: the connection died, ***" || r.Sent != 7 || r.Acked != 5 || r.Unconfirmed != 2 {
+		t.Errorf("%+v, %v", r, err)
 	}
 }
 

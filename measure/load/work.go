@@ -38,6 +38,7 @@ func Work(ctx context.Context, in io.Reader, out io.Writer) error {
 		}
 	}()
 	var uri string
+	var partial *Outcome
 	err := func() error {
 		line, ok := <-lines
 		if !ok {
@@ -53,10 +54,13 @@ func Work(ctx context.Context, in io.Reader, out io.Writer) error {
 		}
 		ctx, cancel := context.WithTimeout(ctx, time.Duration(job.Limit*float64(time.Second)))
 		defer cancel()
-		return (&worker{job: job, lines: lines, say: say}).run(ctx)
+		w := &worker{job: job, lines: lines, say: say}
+		err := w.run(ctx)
+		partial = w.partial
+		return err
 	}()
 	if err = redact(err, uri); err != nil {
-		return errors.Join(err, say.Encode(Message{Type: TypeError, Error: err.Error()}))
+		return errors.Join(err, say.Encode(Message{Type: TypeError, Error: err.Error(), Result: partial}))
 	}
 	return nil
 }
@@ -65,6 +69,9 @@ type worker struct {
 	job   Job
 	lines <-chan string
 	say   *json.Encoder
+
+	stopped bool     // "stop" came during the work
+	partial *Outcome // what a job that failed has done
 }
 
 func (w *worker) run(ctx context.Context) error {
@@ -79,9 +86,15 @@ func (w *worker) run(ctx context.Context) error {
 	died := conn.NotifyClose(make(chan *amqp.Error, 1))
 
 	var channels []*amqp.Channel
-	if w.job.Role == Publish {
+	if w.job.Role != OpenChannels {
 		for range w.job.Channels {
 			ch, err := conn.Channel()
+			if err == nil && w.job.Prefetch > 0 {
+				err = ch.Qos(w.job.Prefetch, 0, false)
+			}
+			if err == nil && w.job.Confirms {
+				err = ch.Confirm(false)
+			}
 			if err != nil {
 				return fmt.Errorf("opening channel %d: %w", len(channels)+1, err)
 			}
@@ -96,24 +109,33 @@ func (w *worker) run(ctx context.Context) error {
 	}
 	began, cpu := time.Now(), cpuTime()
 	result := Outcome{Began: began.UnixNano()}
-	if w.job.Role == Publish {
+	switch {
+	case w.job.Role == Publish && w.job.recorded():
+		err = w.publishRecorded(ctx, channels, &result)
+		w.partial = &result
+	case w.job.Role == Publish:
 		err = w.publish(ctx, channels, &result)
-	} else {
+	case w.job.Role == Consume:
+		err = w.consume(ctx, channels, &result)
+		w.partial = &result
+	default:
 		err = w.open(ctx, conn, &result)
 	}
-	result.Elapsed = time.Since(began).Seconds()
+	if result.Elapsed == 0 { // else it knows better what belonged to the work
+		result.Elapsed = time.Since(began).Seconds()
+	}
 	result.CPU = (cpuTime() - cpu).Seconds()
 	if err != nil {
 		select {
 		case reason := <-died: // says more than "channel/connection is not open"
-			if reason != nil {
+			if reason != nil && !strings.Contains(err.Error(), reason.Error()) {
 				err = fmt.Errorf("%w (the connection ended: %v)", err, reason)
 			}
 		default:
 		}
 		return errors.Join(ctx.Err(), err)
 	}
-	if err := w.say.Encode(Message{Type: TypeResult, Result: &result}); err != nil {
+	if err := w.say.Encode(Message{Type: TypeResult, Result: &result}); err != nil || w.stopped {
 		return err
 	}
 	if err := w.await(ctx, "stop"); err != nil && !errors.Is(err, context.Canceled) {
@@ -178,17 +200,24 @@ func (w *worker) publish(ctx context.Context, channels []*amqp.Channel, r *Outco
 			}
 		}
 	}
-	// A channel answers after all that was published on it. The queue answers
-	// before it has taken in what still waits for it: Depth may fall short.
-	for i, ch := range channels {
-		q, err := ch.QueueDeclarePassive(w.job.Queue, true, false, false, false, nil)
-		if err != nil {
-			return fmt.Errorf("passive declare on channel %d: %w", i+1, err)
-		}
-		r.Depth = q.Messages
-	}
 	r.Opened = len(channels)
-	return nil
+	depth, err := passiveDeclare(channels, w.job.Queue)
+	r.Depth = depth
+	return err
+}
+
+// passiveDeclare returns when the broker has taken all that was published: a
+// channel answers after that. The queue answers before it has taken in what
+// still waits for it: depth may fall short.
+func passiveDeclare(channels []*amqp.Channel, queue string) (depth int, err error) {
+	for i, ch := range channels {
+		q, err := ch.QueueDeclarePassive(queue, true, false, false, false, nil)
+		if err != nil {
+			return depth, fmt.Errorf("passive declare on channel %d: %w", i+1, err)
+		}
+		depth = q.Messages
+	}
+	return depth, nil
 }
 
 // cpuTime is the user and system time of this process so far.

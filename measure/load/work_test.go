@@ -102,3 +102,31 @@ func TestWorkEndsWithInput(t *testing.T) {
 		}
 	}
 }
+
+// While it works a client listens for "stop", and for nothing else.
+func TestHeed(t *testing.T) {
+	for _, tt := range []struct{ line, want string }{{"stop", ""}, {"start", `got the line "start" while working, want "stop"`}, {"", ""}} {
+		lines := make(chan string, 1)
+		if tt.line != "" {
+			lines <- tt.line
+		}
+		w := &worker{lines: lines}
+		var err error
+		within(t, "heed", func() {
+			err = w.heed(context.Background(), func(ctx context.Context, stop <-chan struct{}) error {
+				if tt.line == "" {
+					return nil // done before anything came
+				}
+				select {
+				case <-stop:
+					return nil
+				case <-ctx.Done():
+					return context.Cause(ctx)
+				}
+			})
+		})
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || err.Error() != tt.want) || w.stopped != (tt.line == "stop") {
+			t.Errorf("%q: %v, stopped %v", tt.line, err, w.stopped)
+		}
+	}
+}
