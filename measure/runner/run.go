@@ -94,22 +94,25 @@ func (e *Unfinished) Unwrap() error { return e.Cause }
 // brokers are there and before anything is measured or written.
 func (r *runner) finish(ctx context.Context, ready func() error) (written measure.Run, failed int, err error) {
 	defer func() { err = errors.Join(err, r.stopAll()) }()
+	switch err = r.measureToEnd(ctx, ready); {
+	case err == nil, errors.Is(err, errChanged):
+		return r.run, r.failed, err
+	case len(r.results) == 0 && len(r.run.Resumed) == 0: // nothing was measured: nothing to keep
+		return r.run, r.failed, errors.Join(err, os.RemoveAll(r.writer.Dir()))
+	}
+	return r.run, r.failed, &Unfinished{r.run.ID, r.done(), len(r.plan.Cells), r.writer.Dir(), err}
+}
+
+func (r *runner) measureToEnd(ctx context.Context, ready func() error) error {
 	if err := r.measureAll(ctx, ready); err != nil {
-		if errors.Is(err, errChanged) {
-			return r.run, r.failed, err
-		}
-		if len(r.results) == 0 && len(r.run.Resumed) == 0 { // nothing was measured: nothing to keep
-			return r.run, r.failed, errors.Join(err, os.RemoveAll(r.writer.Dir()))
-		}
-		return r.run, r.failed, &Unfinished{r.run.ID, r.done(), len(r.plan.Cells), r.writer.Dir(), err}
+		return err
 	}
 	if share, ok := r.run.Drift(); ok && r.run.Drifted() {
-		text := fmt.Sprintf("the machine was not steady: the rate of the control load moved by up to %.1f %% within the run, more than %.0f %%", 100*share, 100*measure.DriftLimit)
-		r.warn(text)
+		r.warn(fmt.Sprintf("the machine was not steady: the rate of the control load moved by up to %.1f %% within the run, more than %.0f %%", 100*share, 100*measure.DriftLimit))
 	}
 	ended := time.Now().UTC().Truncate(time.Second)
 	r.run.Ended = &ended
-	return r.run, r.failed, r.writer.WriteRun(r.run)
+	return r.writer.WriteRun(r.run)
 }
 
 // done is the number of cells that are in the result files.
