@@ -3,7 +3,7 @@ PROFILE ?= quick
 GENREPORT = build/genreport
 
 .DELETE_ON_ERROR:
-.PHONY: help report test setup setup-test assets build check-format lint unit screenshots clean
+.PHONY: help report test soak variance setup setup-test assets build check-format lint unit screenshots clean
 
 help: ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -18,6 +18,12 @@ test: setup setup-test assets build lint ## everything that is checked, on real 
 
 unit: assets ## the tests that need no broker and no browser
 	go test -short ./...
+
+soak: setup ## many kills of genreport and of its broker at random moments, some 20 minutes
+	GENREPORT_SOAK=1 go test -count=1 -timeout 90m -v -run 'Killed|Interrupted' ./cmd/genreport ./measure/runner
+
+variance: setup ## where the noise of a throughput comes from: node, queue or window; best on a quiet machine
+	GENREPORT_VARIANCE=1 go test -count=1 -timeout 60m -v -run TestVariance ./measure/experiments
 
 setup: ## system packages for measuring and rendering (apt-get)
 	@scripts/apt-install mmdebstrap:mmdebstrap bubblewrap:bwrap uidmap:newuidmap debian-archive-keyring nodejs:node npm:npm

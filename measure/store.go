@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
+	"time"
 )
 
 // Recorded is a run with the results that were read beside it.
@@ -149,8 +151,11 @@ func readFile(fsys fs.FS, name string, v any) error {
 	return decodeStrict(name, data, v)
 }
 
-// Writer writes the files of one run.
-type Writer struct{ dir string }
+// Writer writes the files of one run, and keeps others from it until Close.
+type Writer struct {
+	dir  string
+	lock *os.File // the directory, locked; the kernel lets go of it however this process ends
+}
 
 // Create makes the directory of run under results. It refuses one that is
 // there already, so that no run overwrites another.
@@ -162,29 +167,108 @@ func Create(results string, run Run) (Writer, error) {
 		return Writer{}, fmt.Errorf("making the results directory %s: %w", results, err)
 	}
 	w := Writer{dir: filepath.Join(results, run.ID)}
-	exists := fmt.Errorf("run %s is already in %s: give another --run, or wait a second", run.ID, results)
+	exists := fmt.Errorf("run %s is already in %s: give another --run, or --resume to go on with it", run.ID, results)
 	if _, err := os.Lstat(w.dir); err == nil {
 		return Writer{}, exists
 	}
+	removeStale(results)
 	// The directory appears with its run.json: one without would be an error to
 	// whoever reads the results.
-	tmp, err := os.MkdirTemp(results, ".tmp-*")
+	tmp, err := os.MkdirTemp(results, tmpPattern)
 	if err != nil {
 		return Writer{}, fmt.Errorf("making the run's directory in %s: %w", results, err)
 	}
 	defer os.RemoveAll(tmp) // there no more when all went well
-	if err := (Writer{dir: tmp}).WriteRun(run); err != nil {
+	if w.lock, err = lockDir(tmp); err != nil {
+		return Writer{}, fmt.Errorf("locking the run's directory: %w", err)
+	}
+	fail := func(err error) (Writer, error) {
+		w.Close()
 		return Writer{}, err
 	}
+	if err := (Writer{dir: tmp}).WriteRun(run); err != nil {
+		return fail(err)
+	}
 	if err := os.Chmod(tmp, 0o755); err != nil {
-		return Writer{}, fmt.Errorf("making the run's directory in %s: %w", results, err)
+		return fail(fmt.Errorf("making the run's directory in %s: %w", results, err))
 	}
 	if err := os.Rename(tmp, w.dir); errors.Is(err, fs.ErrExist) { // not empty: another was faster
-		return Writer{}, exists
+		return fail(exists)
 	} else if err != nil {
-		return Writer{}, fmt.Errorf("making the run's directory: %w", err)
+		return fail(fmt.Errorf("making the run's directory: %w", err))
 	}
 	return w, nil
+}
+
+// Open goes on with a run that is there. It refuses one that another process
+// writes, and removes what a killed one had not finished.
+func Open(results, id string) (Writer, error) {
+	if !ValidRunID(id) { // it names the directory
+		return Writer{}, fmt.Errorf("run id %q is not of the form %s", id, runIDLayout)
+	}
+	w := Writer{dir: filepath.Join(results, id)}
+	var err error
+	switch w.lock, err = lockDir(w.dir); {
+	case errors.Is(err, fs.ErrNotExist):
+		return Writer{}, fmt.Errorf("there is no run %s in %s", id, results)
+	case errors.Is(err, errLocked):
+		return Writer{}, fmt.Errorf("run %s in %s is being measured by another process", id, results)
+	case err != nil:
+		return Writer{}, fmt.Errorf("opening run %s: %w", id, err)
+	}
+	removeStale(results)
+	unfinished, _ := filepath.Glob(filepath.Join(w.dir, tmpPattern)) // nobody else writes here
+	for _, file := range unfinished {
+		if err := os.Remove(file); err != nil {
+			w.Close()
+			return Writer{}, fmt.Errorf("removing what was left unfinished in run %s: %w", id, err)
+		}
+	}
+	return w, nil
+}
+
+// Close lets others go on with the run.
+func (w Writer) Close() error {
+	if w.lock == nil {
+		return nil
+	}
+	return w.lock.Close()
+}
+
+// tmpPattern is how files and directories are called until they are whole.
+const tmpPattern = ".tmp-*"
+
+var errLocked = errors.New("locked by another process")
+
+// lockDir locks a directory without a file in it.
+func lockDir(dir string) (*os.File, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		f.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			err = errLocked
+		}
+		return nil, err
+	}
+	return f, nil
+}
+
+// removeStale removes the directories of runs that were killed before they had
+// their run.json: nobody holds them, and nobody is about to.
+func removeStale(results string) {
+	dirs, _ := filepath.Glob(filepath.Join(results, tmpPattern))
+	for _, dir := range dirs {
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() || time.Since(info.ModTime()) < time.Minute {
+			continue
+		}
+		if lock, err := lockDir(dir); err == nil {
+			os.RemoveAll(dir)
+			lock.Close()
+		}
+	}
 }
 
 // Dir is where the run's files are.
@@ -213,7 +297,7 @@ func writeJSON(file string, v any) (err error) {
 	if err != nil {
 		return fmt.Errorf("encoding %s: %w", filepath.Base(file), err)
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(file), ".tmp-*")
+	tmp, err := os.CreateTemp(filepath.Dir(file), tmpPattern)
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", filepath.Base(file), err)
 	}

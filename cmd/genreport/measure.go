@@ -7,8 +7,11 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"genreport/measure"
@@ -24,16 +27,25 @@ type measureFlags struct {
 	profile, run, results       string
 	mirror                      string
 	repeats                     int
-	dryRun, quiet               bool
+	resume, dryRun, quiet       bool
+	given                       func() map[string]bool // flags by name, once they are parsed
+	command                     string                 // whose flags these are
 }
 
 func (f *measureFlags) register(fs *flag.FlagSet, defaultProfile string) {
+	f.command = fs.Name()
+	f.given = func() map[string]bool {
+		given := map[string]bool{}
+		fs.Visit(func(g *flag.Flag) { given[g.Name] = true })
+		return given
+	}
 	fs.Var(&f.brokers, "broker", "`SPEC` of a broker to measure; may be given several times:\ndebian:SUITE (bookworm, trixie, forky), or\namqp://… or amqps://… with ?management=URL and &cacertfile=PATH\n(default: what each experiment names)")
 	fs.Var(&f.experiments, "experiment", "`GLOB` of experiments, such as 'channel-*'; may be given several times (default: all)")
 	fs.Var(&f.cases, "case", "only cells with these labels, such as `client=pika,channels=4`; may be given several times")
 	fs.StringVar(&f.profile, "profile", defaultProfile, "`NAME`: quick, standard or full")
 	fs.IntVar(&f.repeats, "repeats", 0, "measure each case `N` times (default: the profile's number)")
 	fs.StringVar(&f.run, "run", "", "`ID` of the run (default: the time it starts, such as 20060102T150405Z)")
+	fs.BoolVar(&f.resume, "resume", false, "go on with the run that --run names: measure what its plan has and its files lack;\nbrokers given by URL must be given again, everything else is in run.json")
 	fs.StringVar(&f.results, "results", "", "`DIR` for result files (default: content/results; build/results for the profile quick)")
 	fs.StringVar(&f.mirror, "mirror", "", "`URL` of a Debian archive (default: $GENREPORT_MIRROR, or the machine's own apt configuration)")
 	fs.BoolVar(&f.dryRun, "dry-run", false, "print the plan and its estimated time, and measure nothing")
@@ -55,17 +67,25 @@ func measureCommand(ctx context.Context, args []string, s streams) error {
 	return err
 }
 
-// measure makes a run; its id is "" for a dry one.
+// measure makes a run, or goes on with one; its id is "" for a dry one.
 func (f *measureFlags) measure(ctx context.Context, s streams) (id string, err error) {
-	plan, specs, err := f.plan()
+	var plan, todo runner.Plan // all of the run, and what is missing of it
+	var specs map[string]broker.Spec
+	run := measure.NewRun(time.Now(), f.profile)
+	if f.resume {
+		plan, todo, specs, err = f.recall()
+		run.ID = f.run
+	} else {
+		plan, specs, err = f.plan()
+		todo = plan
+	}
 	if err != nil {
 		return "", usageError{err}
 	}
 	if f.dryRun {
-		printPlan(s, plan)
+		printPlan(s, todo)
 		return "", nil
 	}
-	run := measure.NewRun(time.Now(), f.profile)
 	if f.run != "" {
 		if !measure.ValidRunID(f.run) {
 			return "", usageError{fmt.Errorf("run id %q is not of the form 20060102T150405Z or 20060102T150405Z-name", f.run)}
@@ -87,13 +107,27 @@ func (f *measureFlags) measure(ctx context.Context, s streams) (id string, err e
 		Log:     p.say,
 		OnCell:  p.cell,
 	}
-	p.say(fmt.Sprintf("run %s: %d cells, about %s", run.ID, len(plan.Cells), round(plan.Estimate())))
-	written, failed, err := runner.Run(ctx, host, plan, run)
+	// Ending in order takes seconds; whoever asks a second time does not want to wait.
+	defer context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })()
+	var written measure.Run
+	var failed int
+	began := time.Now()
+	if f.resume {
+		p.say(fmt.Sprintf("run %s: %d of %d cells are missing, about %s", run.ID, len(todo.Cells), len(plan.Cells), round(todo.Estimate())))
+		written, failed, err = runner.Resume(ctx, host, plan, run.ID)
+	} else {
+		p.say(fmt.Sprintf("run %s: %d cells, about %s", run.ID, len(plan.Cells), round(plan.Estimate())))
+		written, failed, err = runner.Run(ctx, host, plan, run)
+	}
 	p.clear()
+	var unfinished *runner.Unfinished
+	if errors.As(err, &unfinished) {
+		return "", fmt.Errorf("%w\nto measure the rest: %s", err, f.resumeCommand(unfinished.Run))
+	}
 	if err != nil {
 		return "", err
 	}
-	p.say(fmt.Sprintf("run %s: %d cells in %s, results in %s", written.ID, len(plan.Cells), round(written.Ended.Sub(written.Started)), filepath.Join(host.Results, written.ID)))
+	p.say(fmt.Sprintf("run %s: %d cells in %s, results in %s", written.ID, len(todo.Cells), round(time.Since(began)), filepath.Join(host.Results, written.ID)))
 	if failed > 0 {
 		return written.ID, unmetError{fmt.Errorf("%d of %d cells failed; the reasons are above and in the result files", failed, len(plan.Cells))}
 	}
@@ -102,6 +136,90 @@ func (f *measureFlags) measure(ctx context.Context, s streams) (id string, err e
 
 // mirror is the archive that was asked for; "" leaves it to apt's configuration.
 func mirror(flag string) string { return cmp.Or(flag, os.Getenv("GENREPORT_MIRROR")) }
+
+// resumeCommand is what to type to go on with the run; credentials are left to
+// whoever types it.
+func (f *measureFlags) resumeCommand(id string) string {
+	words := []string{os.Args[0], f.command, "--resume", "--run", id}
+	if f.results != "" {
+		words = append(words, "--results", f.results)
+	}
+	for _, b := range f.brokers {
+		if spec, err := broker.ParseSpec(b); err == nil && spec.Kind() == broker.KindURL {
+			words = append(words, "--broker", "amqp://USER:PASSWORD@HOST:PORT/?management=URL")
+		}
+	}
+	for i, w := range words {
+		if strings.Trim(w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./") != "" {
+			words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// recall reads a run that was cut off: its whole plan, what is missing of it,
+// and its brokers.
+func (f *measureFlags) recall() (plan, missing runner.Plan, specs map[string]broker.Spec, err error) {
+	fail := func(err error) (runner.Plan, runner.Plan, map[string]broker.Spec, error) {
+		return runner.Plan{}, runner.Plan{}, nil, err
+	}
+	if f.run == "" {
+		return fail(errors.New("--resume needs --run ID, the run to go on with"))
+	}
+	if !measure.ValidRunID(f.run) {
+		return fail(fmt.Errorf("run id %q is not of the form 20060102T150405Z or 20060102T150405Z-name", f.run))
+	}
+	given := f.given()
+	if !given["results"] && !given["profile"] { // which would say where it is
+		for _, p := range experiments.Profiles() {
+			if info, err := os.Stat(filepath.Join(resultsFor("", p), f.run)); err == nil && info.IsDir() {
+				f.profile = string(p)
+				break
+			}
+		}
+	}
+	if _, err := os.Stat(filepath.Join(f.resultsDir(), f.run)); err != nil {
+		return fail(fmt.Errorf("there is no run %s in %s; --results DIR tells where it is", f.run, f.resultsDir()))
+	}
+	rec, err := measure.LoadRun(os.DirFS(f.resultsDir()), f.run, experiments.Methods())
+	if err != nil {
+		return fail(inDir(f.resultsDir(), err))
+	}
+	if rec.Run.Ended != nil {
+		return fail(fmt.Errorf("run %s ended at %s: nothing is missing", f.run, rec.Run.Ended.Format(time.RFC3339)))
+	}
+	if given["profile"] && f.profile != rec.Run.Profile {
+		return fail(fmt.Errorf("the profile changed: run %s is of %s, not of %s", f.run, rec.Run.Profile, f.profile))
+	}
+	f.profile, f.results = rec.Run.Profile, f.resultsDir()
+	if plan, err = runner.Recall(experiments.All(), rec.Run); err != nil {
+		return fail(err)
+	}
+	if specs, _, err = f.specs(); err != nil {
+		return fail(err)
+	}
+	if given["experiment"] || given["case"] || given["repeats"] { // the whole command again: the same must follow from it
+		again, known, err := f.plan()
+		if err == nil {
+			err = again.Same(rec.Run)
+		}
+		if err != nil {
+			return fail(err)
+		}
+		specs = known
+	}
+	for label := range specs {
+		if !slices.Contains(plan.Brokers, label) {
+			return fail(fmt.Errorf("the plan changed: run %s does not measure %s", f.run, label))
+		}
+	}
+	for _, label := range plan.Brokers {
+		if _, ok := specs[label]; !ok && strings.HasPrefix(label, "external") {
+			return fail(fmt.Errorf("run %s measures a broker given by URL (%s), which is not stored: give it again with --broker", f.run, label))
+		}
+	}
+	return plan, plan.Missing(rec.Results), specs, ownSpecs(plan.Brokers, specs)
+}
 
 func round(d time.Duration) time.Duration { return d.Round(time.Second) }
 
@@ -122,37 +240,52 @@ func (f *measureFlags) plan() (runner.Plan, map[string]broker.Spec, error) {
 		}
 		sel.Cases = append(sel.Cases, labels)
 	}
-	specs := map[string]broker.Spec{}
-	for _, text := range f.brokers {
-		spec, err := broker.ParseSpec(text)
-		if err != nil {
-			return runner.Plan{}, nil, err
-		}
-		label := spec.Label()
-		for n := 2; specs[label] != (broker.Spec{}); n++ {
-			if spec.Kind() != broker.KindURL {
-				return runner.Plan{}, nil, fmt.Errorf("broker %s is given twice", label)
-			}
-			label = fmt.Sprintf("%s-%d", spec.Label(), n)
-		}
-		specs[label] = spec
-		sel.Brokers = append(sel.Brokers, label)
+	specs, labels, err := f.specs()
+	if err != nil {
+		return runner.Plan{}, nil, err
 	}
+	sel.Brokers = labels
 	plan, err := runner.NewPlan(experiments.All(), sel)
 	if err != nil {
 		return plan, nil, err
 	}
-	for _, label := range plan.Brokers {
+	return plan, specs, ownSpecs(plan.Brokers, specs)
+}
+
+// specs reads the brokers that were given, by label and in their order.
+func (f *measureFlags) specs() (specs map[string]broker.Spec, labels []string, err error) {
+	specs = map[string]broker.Spec{}
+	for _, text := range f.brokers {
+		spec, err := broker.ParseSpec(text)
+		if err != nil {
+			return nil, nil, err
+		}
+		label := spec.Label()
+		for n := 2; specs[label] != (broker.Spec{}); n++ {
+			if spec.Kind() != broker.KindURL {
+				return nil, nil, fmt.Errorf("broker %s is given twice", label)
+			}
+			label = fmt.Sprintf("%s-%d", spec.Label(), n)
+		}
+		specs[label] = spec
+		labels = append(labels, label)
+	}
+	return specs, labels, nil
+}
+
+// ownSpecs adds the brokers that experiments name themselves.
+func ownSpecs(labels []string, specs map[string]broker.Spec) error {
+	for _, label := range labels {
 		if _, ok := specs[label]; ok {
 			continue
 		}
 		spec, err := broker.ParseSpec(label)
 		if err != nil {
-			return plan, nil, err
+			return err
 		}
 		specs[label] = spec
 	}
-	return plan, specs, nil
+	return nil
 }
 
 // parseCase reads "client=pika,channels=4".

@@ -140,6 +140,15 @@ func (b *Broker) Connections(ctx context.Context) ([]Connection, error) {
 	return list, nil
 }
 
+// Alarms names the resources, memory and disk, whose alarm keeps the broker
+// from taking messages now. A broker by URL needs a management URL for that.
+func (b *Broker) Alarms(ctx context.Context) ([]string, error) {
+	if b.management == nil {
+		return nil, fmt.Errorf("%w: alarms of a broker given by URL are known only with ?management=URL", ErrNotAvailable)
+	}
+	return b.management.alarms(ctx)
+}
+
 // CPU returns the user and system CPU time, in steps of 10 ms, of all
 // processes that the node has ever had.
 func (b *Broker) CPU() (time.Duration, error) {

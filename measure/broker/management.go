@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -35,33 +36,72 @@ func (m *management) get(ctx context.Context, resource string, out any) error {
 }
 
 func (m *management) fetch(ctx context.Context, resource string, out any) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, m.base+resource, nil)
+	status, body, err := m.ask(ctx, resource)
 	if err != nil {
-		return errors.New("the URL is not valid")
+		return err
 	}
-	req.SetBasicAuth(m.user, m.password)
-	resp, err := m.client.Do(req)
-	if err != nil {
-		return plainError(err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<20))
-	if err != nil {
-		return plainError(err)
-	}
-	switch resp.StatusCode {
+	switch status {
 	case http.StatusOK:
 	case http.StatusUnauthorized:
 		return errors.New("it refuses the user name and password (HTTP 401)")
 	case http.StatusForbidden:
 		return errors.New("the user may not see it (HTTP 403); it needs the tag monitoring")
 	default:
-		return fmt.Errorf("it answers HTTP %d", resp.StatusCode)
+		return fmt.Errorf("it answers HTTP %d", status)
 	}
 	if err := json.Unmarshal(body, out); err != nil {
 		return errors.New("its answer is not the expected JSON; is this the address of the management plugin?")
 	}
 	return nil
+}
+
+// ask returns the answer, whatever its status is.
+func (m *management) ask(ctx context.Context, resource string) (status int, body []byte, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, m.base+resource, nil)
+	if err != nil {
+		return 0, nil, errors.New("the URL is not valid")
+	}
+	req.SetBasicAuth(m.user, m.password)
+	resp, err := m.client.Do(req)
+	if err != nil {
+		return 0, nil, plainError(err)
+	}
+	defer resp.Body.Close()
+	if body, err = io.ReadAll(io.LimitReader(resp.Body, 64<<20)); err != nil {
+		return 0, nil, plainError(err)
+	}
+	return resp.StatusCode, body, nil
+}
+
+// alarms names the resources that have an alarm now; unlike the API's figures
+// this does not lag. The check answers 503 when there are some.
+func (m *management) alarms(ctx context.Context) ([]string, error) {
+	const resource = "/api/health/checks/alarms"
+	status, body, err := m.ask(ctx, resource)
+	if err != nil || status != http.StatusServiceUnavailable {
+		if err == nil && status != http.StatusOK {
+			err = fmt.Errorf("it answers HTTP %d", status)
+		}
+		if err != nil {
+			err = fmt.Errorf("ask the management API for %s: %w", resource, err)
+		}
+		return nil, err
+	}
+	var answer struct {
+		Alarms []struct {
+			Resource string `json:"resource"`
+		} `json:"alarms"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return nil, fmt.Errorf("ask the management API for %s: its answer is not the expected JSON", resource)
+	}
+	var names []string
+	for _, a := range answer.Alarms {
+		if a.Resource != "" && !slices.Contains(names, a.Resource) {
+			names = append(names, a.Resource)
+		}
+	}
+	return names, nil
 }
 
 // A connection tells its figures every 5 s, and the API collects them every

@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -855,4 +856,28 @@ func TestCommand(t *testing.T) {
 func tlsClient(ctx context.Context, conn net.Conn, b *Broker) (net.Conn, error) {
 	c := tls.Client(conn, b.TLSConfig())
 	return c, c.HandshakeContext(ctx)
+}
+
+// An alarm is known at once, by its resource, on every version.
+func TestAlarms(t *testing.T) {
+	for _, suite := range []string{"bookworm", "forky"} {
+		b := shared.get(t, suite)
+		ctx := context.Background()
+		want := func(names ...string) {
+			t.Helper()
+			got, err := b.Alarms(ctx)
+			if err != nil || !slices.Equal(got, names) {
+				t.Errorf("%s: %q, %v; want %q", suite, got, err, names)
+			}
+		}
+		want()
+		if _, err := b.Ctl(ctx, "set_vm_memory_high_watermark", "absolute", "1"); err != nil {
+			t.Fatal(err)
+		}
+		want("memory")
+		if _, err := b.Ctl(ctx, "set_vm_memory_high_watermark", "0.6"); err != nil {
+			t.Fatal(err)
+		}
+		want()
+	}
 }

@@ -65,6 +65,10 @@ type Sample struct {
 	Values  map[string]measure.Value
 	Texts   map[string]string
 	Clients []measure.Client // who put on the load
+	// What stands behind the values. A sample whose integrity does not add up
+	// fails its cell: the runner checks that, the same for all experiments.
+	CPU       *measure.CPU
+	Integrity *measure.Integrity
 }
 
 // Env is what a measurement may use.
@@ -140,22 +144,6 @@ func connect(ctx context.Context, env Env, c Case, job load.Job) (*load.Client, 
 
 func describe(c Case, r load.Ready) measure.Client {
 	return measure.Client{Label: c.Labels["client"], Library: r.Library, Version: r.Version, Runtime: r.Runtime}
-}
-
-// cpuWindow reads the broker's CPU time now; the function it returns gives the
-// CPU seconds since, or why there are none.
-func cpuWindow(b *broker.Broker) func() measure.Value {
-	before, err := b.CPU()
-	return func() measure.Value {
-		if err != nil {
-			return unavailable(err)
-		}
-		after, err := b.CPU()
-		if err != nil {
-			return unavailable(err)
-		}
-		return measure.Float((after - before).Seconds())
-	}
 }
 
 func unavailable(err error) measure.Value {

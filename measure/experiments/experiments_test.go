@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -365,6 +366,7 @@ func TestThroughput(t *testing.T) {
 			between(t, s, "start_skew", 0, 10)
 			between(t, s, "client_cpu", 1e-4, 100)
 			between(t, s, "broker_cpu", 0.01, 100)
+			checkEvidence(t, s, tt.labels, int64(tt.messages))
 			// The queue is gone, and no connection is left.
 			if _, err := load.Depth(context.Background(), shared.b.URI(), "", throughputQueue); err == nil {
 				t.Error("the queue is still there")
@@ -376,7 +378,112 @@ func TestThroughput(t *testing.T) {
 	}
 }
 
-// Messages that don't arrive fail the cell: the queue's limit drops all but ten.
+// checkEvidence holds what stands behind the values of a throughput cell
+// against them.
+func checkEvidence(t *testing.T, s Sample, labels measure.Labels, messages int64) {
+	t.Helper()
+	if s.CPU == nil || s.Integrity == nil {
+		t.Fatalf("cpu %+v, integrity %+v", s.CPU, s.Integrity)
+	}
+	c := *s.CPU
+	wall := s.Values["elapsed"].Float64()
+	if c.Wall < wall || c.Wall > wall+s.Values["start_skew"].Float64()+1 {
+		t.Errorf("the window is %v s, the load took %v s", c.Wall, wall)
+	}
+	processes := 1
+	if n, err := number(labels, "connections"); err == nil {
+		processes = n
+	}
+	if c.Cores != runtime.NumCPU() || c.Processes != processes {
+		t.Errorf("%d cores, %d processes", c.Cores, c.Processes)
+	}
+	if c.Clients.Float64() != s.Values["client_cpu"].Float64() || c.Broker.Float64() != s.Values["broker_cpu"].Float64() {
+		t.Errorf("the clients took %v and %v s, the broker %v and %v s", c.Clients, s.Values["client_cpu"], c.Broker, s.Values["broker_cpu"])
+	}
+	// Where all the time of the cores went: what the load took is part of it,
+	// and the kernel counts in steps of 10 ms on each core.
+	const steps = 0.1
+	busy := c.Wall*float64(c.Cores) - c.Idle.Float64() - c.Steal.Float64()
+	if took := c.Clients.Float64() + c.Broker.Float64(); !(took <= busy+steps) || !(c.Idle.Float64() >= 0) || !(c.Steal.Float64() >= 0) || busy < 0 {
+		t.Errorf("clients and broker took %v s of the %v s in which a core worked: %+v", took, busy, c)
+	}
+	i := *s.Integrity
+	if n, _ := i.Enqueued.Int64(); i.Sent != messages || n != messages || i.Check() != nil {
+		t.Errorf("integrity %+v: %v", i, i.Check())
+	}
+	for _, v := range []measure.Value{i.Acked, i.Nacked, i.Unconfirmed, i.Returned, i.Consumed, i.Left, i.Lost, i.Duplicated, i.OutOfOrder} {
+		if v.OK() || v.Reason() == "" {
+			t.Errorf("integrity %+v", i)
+		}
+	}
+	// The format takes it as it is.
+	r := measure.NewResult(measure.Run{ID: "20261130T000000Z", Profile: "quick"}, "x", 1, 1)
+	r.Cells = append(r.Cells, measure.Cell{Repeat: 1, CPU: s.CPU, Integrity: s.Integrity})
+	if err := r.Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A broker given by URL can't tell its CPU time; everything else is there.
+func TestWindowByURL(t *testing.T) {
+	environment := env(t)
+	spec, err := broker.ParseSpec(environment.Broker.URI())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if environment.Broker, err = broker.Connect(context.Background(), spec); err != nil {
+		t.Fatal(err)
+	}
+	e, c := Control(Quick)
+	s, err := e.Measure(context.Background(), environment, c)
+	if err != nil || s.CPU == nil {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	if s.CPU.Broker.OK() || !strings.Contains(s.CPU.Broker.Reason(), "given by URL") || !s.CPU.Clients.OK() || !s.CPU.Idle.OK() || !s.CPU.Steal.OK() {
+		t.Errorf("%+v", s.CPU)
+	}
+	if v := s.Values["broker_cpu"]; v.OK() || v.Reason() != s.CPU.Broker.Reason() {
+		t.Errorf("%+v", v)
+	}
+}
+
+func TestParseCoreTime(t *testing.T) {
+	stat := "cpu  1 1 1 1 1 1 1 1 0 0\ncpu0 100 20 30 4000 50 6 7 8 90 9\ncpu1 1 2 3 4 5 6 7 8 9 10\ncpu10 1000 0 0 1000 0 0 0 500 0 0\nintr 1 2\n"
+	for list, want := range map[string]CoreTime{
+		"0":      {1, 42.21, 40.5, 0.08},
+		"0-1":    {2, 42.57, 40.59, 0.16},
+		"1,9-10": {2, 25.36, 10.09, 5.08},
+		"0-63":   {3, 67.57, 50.59, 5.16},
+	} {
+		got, err := parseCoreTime(stat, "Name:\tx\nCpus_allowed:\t3\nCpus_allowed_list:\t"+list+"\n")
+		if err != nil || got.Cores != want.Cores || math.Abs(got.Total-want.Total)+math.Abs(got.Idle-want.Idle)+math.Abs(got.Steal-want.Steal) > 1e-9 {
+			t.Errorf("%s: %+v, %v; want %+v", list, got, err, want)
+		}
+	}
+	for _, tt := range [][2]string{{stat, ""}, {stat, "Cpus_allowed_list:\t5"}, {stat, "Cpus_allowed_list:\tx"}, {"cpu0 1 2 3", "Cpus_allowed_list:\t0"},
+		{"cpu0 1 2 3 4 5 6 x 8", "Cpus_allowed_list:\t0"}, {"", "Cpus_allowed_list:\t0"}} {
+		if got, err := parseCoreTime(tt[0], tt[1]); err == nil {
+			t.Errorf("%q: %+v", tt, got)
+		}
+	}
+}
+
+// The control load is long enough for clocks of 10 ms, and short enough to be
+// no burden.
+func TestControl(t *testing.T) {
+	environment := env(t)
+	e, c := Control(Quick)
+	s, err := e.Measure(context.Background(), environment, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	between(t, s, "elapsed", 0.1, 30)
+	if s.Integrity.Sent != 20_000 || s.Integrity.Check() != nil {
+		t.Errorf("%+v", s.Integrity)
+	}
+}
+
+// Messages that don't arrive are found, which fails the cell: the queue's limit drops all but ten.
 func TestIntegrity(t *testing.T) {
 	environment := env(t)
 	ctx := context.Background()
@@ -387,8 +494,11 @@ func TestIntegrity(t *testing.T) {
 	e := channelThroughput()
 	for _, c := range e.Cases(Quick) {
 		if c.Labels.Match(measure.Labels{"client": "go", "channels": "1"}) {
-			_, err := e.Measure(ctx, environment, c)
-			if err == nil || !strings.Contains(err.Error(), "integrity: 10000 messages were published and 10 are in the queue") {
+			s, err := e.Measure(ctx, environment, c)
+			if err != nil || s.Integrity == nil {
+				t.Fatalf("%+v, %v", s, err)
+			}
+			if err := s.Integrity.Check(); err == nil || !strings.Contains(err.Error(), "integrity: 10000 messages were published and 10 are in the queue") {
 				t.Errorf("%v", err)
 			}
 		}

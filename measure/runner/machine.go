@@ -2,12 +2,15 @@ package runner
 
 import (
 	"bufio"
+	"context"
 	"os"
 	"runtime"
 	"strconv"
 	"strings"
+	"time"
 
 	"genreport/measure"
+	"genreport/measure/experiments"
 )
 
 // describeMachine says what the measurements ran on, without what would
@@ -29,7 +32,32 @@ func describeMachine() measure.Machine {
 		one, _, _ := strings.Cut(string(b), " ")
 		m.Load1, _ = strconv.ParseFloat(one, 64)
 	}
+	if b, err := os.ReadFile("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"); err == nil {
+		m.Governor = strings.TrimSpace(string(b))
+	}
 	return m
+}
+
+// stealTime is how long the machine is looked at before a run.
+const stealTime = time.Second
+
+// stealShare is the part of the core time that the hypervisor takes from now
+// on for a second.
+func stealShare(ctx context.Context) measure.Value {
+	before, err := experiments.ReadCoreTime()
+	if err != nil {
+		return measure.Missing("failed: " + err.Error())
+	}
+	select {
+	case <-ctx.Done():
+		return measure.Missing("interrupted")
+	case <-time.After(stealTime):
+	}
+	after, err := experiments.ReadCoreTime()
+	if err != nil {
+		return measure.Missing("failed: " + err.Error())
+	}
+	return measure.Float((after.Steal - before.Steal) / (after.Total - before.Total))
 }
 
 // field is the value of the first line of file whose key it is.

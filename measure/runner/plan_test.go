@@ -127,19 +127,23 @@ func TestNewPlanRefuses(t *testing.T) {
 }
 
 func TestWhole(t *testing.T) {
-	all := []experiments.Experiment{fake("a", 3, "", "1", "2"), fake("b", 3, "", "1")}
+	all := []experiments.Experiment{fake("a", 3, "", "1", "2 m=16"), fake("b", 3, "", "1")}
 	for _, tt := range []struct {
 		s    Selection
-		want bool
+		a, b bool
 	}{
-		{Selection{}, true},
-		{Selection{Experiments: []string{"b"}, Brokers: []string{"debian:P", "debian:Q"}}, true},
-		{Selection{Cases: []measure.Labels{{"n": "1"}}}, false},
-		{Selection{Repeats: 1}, false},
+		{Selection{}, true, true},
+		{Selection{Experiments: []string{"b"}, Brokers: []string{"debian:P", "debian:Q"}}, false, true},
+		{Selection{Brokers: []string{"debian:P", "debian:Q"}}, true, true},
+		{Selection{Cases: []measure.Labels{{"n": "1"}}}, false, true},
+		{Selection{Repeats: 1}, false, false},
+		{Selection{Repeats: 4}, false, false},
+		{Selection{Repeats: 3}, true, true},
+		{Selection{Brokers: []string{"debian:P", "debian:Q"}, Cases: []measure.Labels{{"n": "1"}, {"n": "2", "broker": "debian:P"}}}, false, true},
 	} {
 		p, err := NewPlan(all, tt.s)
-		if err != nil || p.Whole() != tt.want {
-			t.Errorf("%+v: %v, %v", tt.s, p.Whole(), err)
+		if err != nil || p.whole(all[0]) != tt.a || p.whole(all[1]) != tt.b {
+			t.Errorf("%+v: %v and %v, %v", tt.s, p.whole(all[0]), p.whole(all[1]), err)
 		}
 	}
 }
@@ -149,7 +153,8 @@ func TestEstimate(t *testing.T) {
 	// warm-ups and 2 x 2 x 5 cells of a second each.
 	v := fake("v", 2, "w", "1", "2 m=16", "3", "4 m=0", "5 m=16")
 	p, err := NewPlan([]experiments.Experiment{v}, Selection{Brokers: []string{"debian:P", "debian:Q"}})
-	if want := (6*9 + 2 + 20) * time.Second; err != nil || p.Estimate() != want {
+	p.control.c.Estimate = time.Second // measured three times on both brokers, at both ends
+	if want := (6*9 + 2 + 20 + 3*2*2) * time.Second; err != nil || p.Estimate() != want {
 		t.Errorf("%v, %v; want %v", p.Estimate(), err, want)
 	}
 }

@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
+	"syscall"
 	"time"
 
 	"genreport/measure"
@@ -43,14 +46,13 @@ const PikaSuite = "forky"
 // logLines is how much of a broker's log goes into a failed cell.
 const logLines = 20
 
-// cellLimit bounds one cell beyond what its clients allow themselves.
-const cellLimit = 20 * time.Minute
-
 // Run measures the plan and writes the result files under host.Results. The
-// run it returns is what was written. An error means that the run could not go
-// on; cells that failed are in the results, and counted by failed.
+// run it returns is what was written. Cells that failed are in the results,
+// and counted by failed. An error means that the run could not go on; where it
+// is Unfinished, Resume measures the rest.
 func Run(ctx context.Context, host Host, p Plan, run measure.Run) (written measure.Run, failed int, err error) {
-	r := &runner{host: host, plan: p, run: run, nodes: map[string]*broker.Broker{}, results: map[string]*measure.Result{}, began: time.Now()}
+	r := newRunner(host, p, run)
+	r.began, r.todo = time.Now(), p.Cells
 	r.run.Tool = host.Tool
 	r.run.Machine = describeMachine()
 	r.run.Warmup, r.run.Plan = p.Planned()
@@ -58,24 +60,77 @@ func Run(ctx context.Context, host Host, p Plan, run measure.Run) (written measu
 	if r.writer, err = measure.Create(host.Results, r.run); err != nil {
 		return r.run, 0, err
 	}
+	defer r.writer.Close()
+	steal := stealShare(ctx)
+	r.run.Machine.StealShare = &steal
+	return r.finish(ctx, func() error { return nil })
+}
+
+func newRunner(host Host, p Plan, run measure.Run) *runner {
+	return &runner{host: host, plan: p, run: run, nodes: map[string]*broker.Broker{}, blocked: map[*broker.Broker]bool{},
+		results: map[string]*measure.Result{}, session: time.Now()}
+}
+
+// Unfinished is the error of a run that ended before its plan did, and whose
+// results were kept.
+type Unfinished struct {
+	Run         string
+	Done, Total int // cells
+	Dir         string
+	Cause       error
+}
+
+func (e *Unfinished) Error() string {
+	how := "interrupted"
+	if !errors.Is(e.Cause, context.Canceled) {
+		how = "ended"
+	}
+	return fmt.Sprintf("%s after %d of %d cells; what was measured is in %s: %v", how, e.Done, e.Total, e.Dir, e.Cause)
+}
+
+func (e *Unfinished) Unwrap() error { return e.Cause }
+
+// finish measures what is to do and ends the run. Ready is called when the
+// brokers are there and before anything is measured or written.
+func (r *runner) finish(ctx context.Context, ready func() error) (written measure.Run, failed int, err error) {
 	defer func() { err = errors.Join(err, r.stopAll()) }()
-	if err := r.measureAll(ctx); err != nil {
-		if len(r.results) == 0 { // nothing was measured: nothing to keep
-			err = errors.Join(err, os.RemoveAll(r.writer.Dir()))
-		}
+	switch err = r.measureToEnd(ctx, ready); {
+	case err == nil, errors.Is(err, errChanged):
 		return r.run, r.failed, err
+	case len(r.results) == 0 && len(r.run.Resumed) == 0: // nothing was measured: nothing to keep
+		return r.run, r.failed, errors.Join(err, os.RemoveAll(r.writer.Dir()))
+	}
+	return r.run, r.failed, &Unfinished{r.run.ID, r.done(), len(r.plan.Cells), r.writer.Dir(), err}
+}
+
+func (r *runner) measureToEnd(ctx context.Context, ready func() error) error {
+	if err := r.measureAll(ctx, ready); err != nil {
+		return err
+	}
+	if share, ok := r.run.Drift(); ok && r.run.Drifted() {
+		r.warn(fmt.Sprintf("the machine was not steady: the rate of the control load moved by up to %.1f %% within the run, more than %.0f %%", 100*share, 100*measure.DriftLimit))
 	}
 	ended := time.Now().UTC().Truncate(time.Second)
 	r.run.Ended = &ended
-	return r.run, r.failed, r.writer.WriteRun(r.run)
+	return r.writer.WriteRun(r.run)
+}
+
+// done is the number of cells that are in the result files.
+func (r *runner) done() (n int) {
+	for _, res := range r.results {
+		n += len(res.Cells)
+	}
+	return n
 }
 
 type runner struct {
 	host    Host
 	plan    Plan
+	todo    []cell // of the plan
 	run     measure.Run
 	writer  measure.Writer
 	nodes   map[string]*broker.Broker // by broker label: the default configuration
+	blocked map[*broker.Broker]bool   // had an alarm when last looked at
 	variant struct {
 		key  string
 		node *broker.Broker
@@ -86,23 +141,15 @@ type runner struct {
 	results map[string]*measure.Result
 	noted   bool // a client that run.json does not have yet
 	failed  int
-	began   time.Time
+	began   time.Time // of the run; what started_s counts from
+	session time.Time // when this process took it up
 }
 
-func (r *runner) measureAll(ctx context.Context) error {
+func (r *runner) measureAll(ctx context.Context, ready func() error) error {
 	for _, label := range r.plan.Brokers {
-		b, err := r.open(ctx, label)
-		if err != nil {
+		if err := r.openDescribed(ctx, label); err != nil {
 			return err
 		}
-		r.nodes[label] = b
-		info, err := b.Info(ctx)
-		if err != nil {
-			return fmt.Errorf("asking %s for its versions: %w", label, err)
-		}
-		r.run.Brokers = append(r.run.Brokers, measure.Broker{Label: label, RabbitMQ: info.RabbitMQ, Erlang: info.Erlang,
-			Package: info.Package, Plugins: info.Plugins, Schedulers: info.Schedulers, Settings: info.Settings})
-		r.host.Log(fmt.Sprintf("%s is ready: RabbitMQ %s, Erlang %s", label, info.RabbitMQ, info.Erlang))
 	}
 	if r.usesPika() {
 		if r.pika, r.pikaErr = r.host.Debian.Ensure(ctx, PikaSuite); r.pikaErr != nil {
@@ -112,52 +159,131 @@ func (r *runner) measureAll(ctx context.Context) error {
 			r.host.Log("the pika client can't be had, its cells will fail: " + r.pikaErr.Error())
 		}
 	}
+	if err := ready(); err != nil {
+		return err
+	}
 	if err := r.writer.WriteRun(r.run); err != nil {
 		return err
 	}
-	total := r.plan.Estimate()
+	total := r.plan.estimate(r.todo)
 	var spent time.Duration // of the estimate
-	for i, c := range slices.Concat(r.plan.Warmup, r.plan.Cells) {
-		warmup := i < len(r.plan.Warmup)
-		name := c.experiment.Name + " " + c.labels().String()
-		if warmup {
-			name = "warm-up: " + name
-		}
+	warmup := warmsUp(r.plan.Warmup, r.todo)
+	progress := func(done int, c cell, name string) {
 		if r.host.OnCell != nil {
-			r.host.OnCell(Progress{Done: i, Total: len(r.plan.Warmup) + len(r.plan.Cells), Cell: name, Left: r.left(total, spent)})
+			r.host.OnCell(Progress{Done: done, Total: len(warmup) + len(r.todo), Cell: name, Left: r.left(total, spent)})
 		}
 		spent += c.c.Estimate
-		cell := r.measureCell(ctx, c, i-len(r.plan.Warmup))
+	}
+	for i, c := range warmup {
+		name := "warm-up: " + c.name()
+		progress(i, c, name)
+		s, failure := r.attempt(ctx, c)
 		if ctx.Err() != nil {
-			return fmt.Errorf("interrupted after %d of %d cells; what was measured is in %s: %w", max(0, i-len(r.plan.Warmup)), len(r.plan.Cells), r.writer.Dir(), ctx.Err())
+			return ctx.Err()
+		}
+		if failure != nil {
+			r.host.Log("failed: " + name + ": " + failure.Reason)
+		}
+		r.note(s.Clients)
+	}
+	if err := r.control(ctx, "first"); err != nil {
+		return err
+	}
+	controlled := spent
+	for i, c := range r.todo {
+		// Not between the cells of a node that was started for them: it would have to be started again.
+		if fresh := c.variant() == "" || i == 0 || c.nodeKey() != r.todo[i-1].nodeKey(); fresh && spent-controlled >= controlEvery {
+			if err := r.control(ctx, "middle"); err != nil {
+				return err
+			}
+			controlled = spent
+		}
+		progress(len(warmup)+i, c, c.name())
+		cell := r.measureCell(ctx, c)
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 		if cell.Failure != nil {
-			r.host.Log("failed: " + name + ": " + cell.Failure.Reason)
-		}
-		if warmup {
-			continue
-		}
-		if cell.Failure != nil {
+			r.host.Log("failed: " + c.name() + ": " + cell.Failure.Reason)
 			r.failed++
 		}
 		if err := r.record(c, cell); err != nil {
 			return err
 		}
 	}
+	return r.control(ctx, "last")
+}
+
+// openDescribed opens the broker of a label and asks it what it is. In a run
+// that goes on it must be the same as before.
+func (r *runner) openDescribed(ctx context.Context, label string) error {
+	b, err := r.open(ctx, label)
+	if err != nil {
+		return err
+	}
+	r.nodes[label] = b
+	info, err := b.Info(ctx)
+	if err != nil {
+		return fmt.Errorf("asking %s for its versions: %w", label, err)
+	}
+	now := measure.Broker{Label: label, RabbitMQ: info.RabbitMQ, Erlang: info.Erlang,
+		Package: info.Package, Plugins: info.Plugins, Schedulers: info.Schedulers, Settings: info.Settings}
+	if i := slices.IndexFunc(r.run.Brokers, func(known measure.Broker) bool { return known.Label == label }); i < 0 {
+		r.run.Brokers = append(r.run.Brokers, now)
+	} else if err := sameBroker(r.run.Brokers[i], now); err != nil {
+		return err
+	}
+	r.host.Log(fmt.Sprintf("%s is ready: RabbitMQ %s, Erlang %s", label, info.RabbitMQ, info.Erlang))
 	return nil
+}
+
+// control measures the control load on each broker. What can't be measured is
+// recorded with its reason: it is no reason to give up the run.
+func (r *runner) control(ctx context.Context, when string) error {
+	for _, label := range r.plan.Brokers {
+		c := r.plan.control
+		c.broker = label
+		out := measure.Control{When: when, Broker: label, Started: time.Since(r.began).Seconds()}
+		if when == "first" && slices.ContainsFunc(r.run.Control, func(known measure.Control) bool { return known.Broker == label }) {
+			out.When = "middle" // of a run that goes on
+		}
+		var rates []float64
+		for range experiments.ControlRepeats {
+			s, failure := r.attempt(ctx, c)
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if failure != nil {
+				r.host.Log("failed: control load, " + label + ": " + failure.Reason)
+				out.Rate = measure.Missing(failure.Reason)
+				break
+			}
+			if out.Rate = s.Values["rate"]; !out.Rate.OK() {
+				out.Rate = measure.Missing("the control load gave no rate: " + out.Rate.Reason())
+				break
+			}
+			rates = append(rates, out.Rate.Float64())
+		}
+		if len(rates) == experiments.ControlRepeats {
+			slices.Sort(rates)
+			out.Rate = measure.Float(rates[len(rates)/2])
+		}
+		r.run.Control = append(r.run.Control, out)
+	}
+	return r.writer.WriteRun(r.run)
 }
 
 // left corrects the estimate by how it did so far.
 func (r *runner) left(total, spent time.Duration) time.Duration {
 	left := total - spent
 	if spent > 10*time.Second {
-		left = time.Duration(float64(left) * float64(time.Since(r.began)) / float64(spent+time.Duration(len(r.plan.Brokers))*nodeStart))
+		left = time.Duration(float64(left) * float64(time.Since(r.session)) / float64(spent+time.Duration(len(r.plan.Brokers))*nodeStart))
 	}
 	return max(left, 0).Round(time.Second)
 }
 
 func (r *runner) usesPika() bool {
-	return slices.ContainsFunc(r.plan.Cells, func(c cell) bool { return c.c.Labels["client"] == "pika" })
+	return slices.ContainsFunc(r.todo, func(c cell) bool { return c.c.Labels["client"] == "pika" })
 }
 
 // open starts or finds the broker of a label in its default configuration.
@@ -209,7 +335,7 @@ func (r *runner) node(ctx context.Context, c cell) (*broker.Broker, error) {
 	if spec.Kind() == broker.KindURL {
 		return nil, errors.New("not measured: the configuration of a broker given by URL can't be changed")
 	}
-	if key := c.broker + " " + c.variant(); key != r.variant.key || ended(r.variant.node) {
+	if key := c.nodeKey(); key != r.variant.key || ended(r.variant.node) {
 		if err := r.closeVariant(); err != nil {
 			return nil, err
 		}
@@ -255,49 +381,30 @@ func (r *runner) closeVariant() error {
 	return b.Stop()
 }
 
+// stopAll stops all nodes at once: whoever pressed Ctrl-C waits for it.
 func (r *runner) stopAll() error {
-	errs := []error{r.closeVariant()}
-	for _, b := range r.nodes {
-		errs = append(errs, b.Stop())
+	errs := make([]error, 1+len(r.nodes))
+	var all sync.WaitGroup
+	all.Go(func() { errs[0] = r.closeVariant() })
+	for i, b := range slices.Collect(maps.Values(r.nodes)) {
+		all.Go(func() { errs[1+i] = b.Stop() })
 	}
+	all.Wait()
 	return errors.Join(errs...)
 }
 
-func (r *runner) measureCell(ctx context.Context, c cell, order int) measure.Cell {
+// measureCell is a cell as the result file has it.
+func (r *runner) measureCell(ctx context.Context, c cell) measure.Cell {
 	started := time.Now()
-	out := measure.Cell{Labels: c.labels(), Repeat: c.repeat, Order: order, Started: started.Sub(r.began).Seconds(), Command: r.plan.command(c)}
-	ctx, cancel := context.WithTimeout(ctx, cellLimit)
-	defer cancel()
-	b, err := r.node(ctx, c)
-	var s experiments.Sample
-	if err == nil {
-		env := experiments.Env{Broker: b, CA: readCA(b.CAFile()), Profile: r.plan.Selection.Profile, Client: r.client}
-		s, err = c.experiment.Measure(ctx, env, c.c)
-	}
-	out.Duration = time.Since(started).Seconds()
-	if err != nil {
-		out.Failure = &measure.Failure{Reason: err.Error()}
-		if b != nil {
-			if ended(b) {
-				out.Failure.Reason = "the broker ended: " + out.Failure.Reason
-			}
-			out.Failure.Log = b.LogTail(logLines)
-			if r.host.Specs[c.broker].Kind() != broker.KindURL && !ended(b) && ctx.Err() == nil && !answers(ctx, b) {
-				out.Failure.Reason = "the broker takes no more connections: " + out.Failure.Reason
-				if err := b.Stop(); err != nil { // the next cell gets a new one
-					r.host.Log("stopping " + c.broker + ": " + err.Error())
-				}
-			}
-		}
-		s = experiments.Sample{}
-	}
-	out.Texts = s.Texts
-	out.Values = map[string]measure.Value{}
+	s, failure := r.attempt(ctx, c)
+	out := measure.Cell{Labels: c.labels(), Repeat: c.repeat, Order: c.order, Command: r.plan.command(c), Failure: failure,
+		Started: started.Sub(r.began).Seconds(), Duration: time.Since(started).Seconds(),
+		Values: map[string]measure.Value{}, Texts: s.Texts, CPU: s.CPU, Integrity: s.Integrity}
 	for name := range c.experiment.Metrics {
 		v, ok := s.Values[name]
 		switch {
-		case out.Failure != nil:
-			v = measure.Missing(out.Failure.Reason)
+		case failure != nil:
+			v = measure.Missing(failure.Reason)
 		case !ok:
 			v = measure.Missing("the experiment did not measure it")
 		}
@@ -305,6 +412,79 @@ func (r *runner) measureCell(ctx context.Context, c cell, order int) measure.Cel
 	}
 	r.note(s.Clients)
 	return out
+}
+
+// attempt measures a cell once. The sample of one that failed holds at most
+// what became of its messages.
+func (r *runner) attempt(ctx context.Context, c cell) (experiments.Sample, *measure.Failure) {
+	b, err := r.node(ctx, c)
+	if err != nil {
+		return experiments.Sample{}, &measure.Failure{Reason: err.Error()}
+	}
+	if r.blocked[b] { // then the next one would wait until its limit too
+		if alarm := r.alarm(ctx, b); alarm != "" {
+			return experiments.Sample{}, &measure.Failure{Reason: alarm + ", as in the cell before", Log: b.LogTail(logLines)}
+		}
+	}
+	limit := c.limit()
+	within, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	env := experiments.Env{Broker: b, CA: readCA(b.CAFile()), Profile: r.plan.Selection.Profile, Client: r.client}
+	s, err := c.experiment.Measure(within, env, c.c)
+	if err == nil && s.Integrity != nil {
+		err = s.Integrity.Check()
+	}
+	if err == nil {
+		return s, nil
+	}
+	if within.Err() != nil && ctx.Err() == nil {
+		err = fmt.Errorf("it was not done within its limit of %v: %w", limit, err)
+	}
+	return experiments.Sample{Integrity: s.Integrity}, r.explain(ctx, c, b, err)
+}
+
+// explain looks at the broker for the reason why a cell has failed.
+func (r *runner) explain(ctx context.Context, c cell, b *broker.Broker, err error) *measure.Failure {
+	failure := &measure.Failure{Reason: err.Error()}
+	if ctx.Err() != nil {
+		return failure // of no cell: the run is interrupted
+	}
+	ours := r.host.Specs[c.broker].Kind() != broker.KindURL
+	takes := answers(ctx, b)
+	if ours && !takes && !ended(b) { // the client may have noticed its death before us
+		select {
+		case <-b.Done():
+		case <-time.After(2 * time.Second):
+		}
+	}
+	failure.Log = b.LogTail(logLines)
+	switch {
+	case ended(b):
+		failure.Reason = "the broker ended: " + failure.Reason
+	case !takes:
+		failure.Reason = "the broker takes no more connections: " + failure.Reason
+		if err := b.Stop(); err != nil { // the next cell gets a new one; nothing happens to one by URL
+			r.host.Log("stopping " + c.broker + ": " + err.Error())
+		}
+	default:
+		if alarm := r.alarm(ctx, b); alarm != "" {
+			failure.Reason = alarm + ": " + failure.Reason
+		}
+	}
+	return failure
+}
+
+// alarm says that the broker takes no messages now and why, or nothing.
+func (r *runner) alarm(ctx context.Context, b *broker.Broker) string {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	alarms, err := b.Alarms(ctx)
+	if err != nil || len(alarms) == 0 { // a broker that can't tell has the failure's own words
+		delete(r.blocked, b)
+		return ""
+	}
+	r.blocked[b] = true
+	return fmt.Sprintf("blocked: the broker's %s alarm stops publishers", strings.Join(alarms, " and "))
 }
 
 func readCA(file string) string {
@@ -323,6 +503,9 @@ func (r *runner) client(ctx context.Context, label string) (*exec.Cmd, error) {
 		cmd.Env = slices.DeleteFunc(os.Environ(), func(kv string) bool { // no tuning from outside
 			return strings.HasPrefix(kv, "GOGC=") || strings.HasPrefix(kv, "GOMAXPROCS=") || strings.HasPrefix(kv, "GODEBUG=") || strings.HasPrefix(kv, "GOMEMLIMIT=")
 		})
+		// A group of its own keeps a terminal's Ctrl-C from it: it would fail its
+		// cell before we know that the run is interrupted.
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		return cmd, nil
 	case "pika":
 		if r.pikaErr != nil {
@@ -336,11 +519,27 @@ func (r *runner) client(ctx context.Context, label string) (*exec.Cmd, error) {
 // note remembers each kind of client once.
 func (r *runner) note(clients []measure.Client) {
 	for _, c := range clients {
-		if !slices.ContainsFunc(r.run.Clients, func(k measure.Client) bool { return k.Label == c.Label }) {
+		i := slices.IndexFunc(r.run.Clients, func(k measure.Client) bool { return k.Label == c.Label })
+		switch {
+		case i < 0:
 			r.run.Clients = append(r.run.Clients, c)
 			r.noted = true
+		case r.run.Clients[i] != c: // of a run that goes on
+			text := fmt.Sprintf("client %s changed within the run: %s %s on %s, later %s %s on %s", c.Label,
+				r.run.Clients[i].Library, r.run.Clients[i].Version, r.run.Clients[i].Runtime, c.Library, c.Version, c.Runtime)
+			r.noted = r.warn(text) || r.noted
 		}
 	}
+}
+
+// warn tells a reader of the run something, once.
+func (r *runner) warn(text string) (added bool) {
+	if slices.Contains(r.run.Warnings, text) {
+		return false
+	}
+	r.run.Warnings = append(r.run.Warnings, text)
+	r.host.Log("warning: " + text)
+	return true
 }
 
 // record adds a cell to its result file, and writes it.
@@ -348,14 +547,8 @@ func (r *runner) record(c cell, m measure.Cell) error {
 	name := c.experiment.Name
 	res := r.results[name]
 	if res == nil {
-		planned := 0
-		for _, other := range r.plan.Cells {
-			if other.experiment.Name == name {
-				planned++
-			}
-		}
-		fresh := measure.NewResult(r.run, name, c.experiment.Method, planned)
-		fresh.Whole = r.plan.Whole()
+		fresh := measure.NewResult(r.run, name, c.experiment.Method, r.plan.planned(name))
+		fresh.Whole = r.plan.whole(c.experiment)
 		fresh.Metrics = c.experiment.Metrics
 		fresh.Parameters = c.experiment.Params(r.plan.Selection.Profile)
 		res = &fresh

@@ -73,6 +73,9 @@ func plan(t *testing.T, e experiments.Experiment, f func(context.Context, experi
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.control.experiment.Measure = func(context.Context, experiments.Env, experiments.Case) (experiments.Sample, error) {
+		return experiments.Sample{Values: map[string]measure.Value{"rate": measure.Float(1000)}}, nil
+	}
 	return p
 }
 

@@ -1,0 +1,30 @@
+package experiments
+
+import (
+	"context"
+	"time"
+
+	"genreport/measure"
+)
+
+// ControlRepeats is how often the control load is measured each time; its value
+// is their median.
+const ControlRepeats = 3
+
+// Control is the small load that is the same in every run of a profile, on
+// every broker: measured again and again, it tells how steady the machine was.
+// It is no experiment of its own, since its rate answers no question.
+func Control(p Profile) (Experiment, Case) {
+	n := p.pick(20_000, 60_000, 60_000)
+	e := Experiment{
+		Name:    "control",
+		Metrics: throughputMetrics(),
+		Measure: func(ctx context.Context, env Env, c Case) (Sample, error) {
+			return measureThroughput(ctx, env, c, 1, 1, n)
+		},
+	}
+	return e, Case{
+		Labels:   measure.Labels{"client": clientGo, "channels": "1"},
+		Estimate: time.Second + time.Duration(n)*time.Second/30_000,
+	}
+}
