@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -11,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"genreport/measure"
@@ -83,8 +83,7 @@ func (f *measureFlags) measure(ctx context.Context, s streams) (id string, err e
 		return "", usageError{err}
 	}
 	if f.dryRun {
-		printPlan(s, todo)
-		return "", nil
+		return "", printPlan(s, todo)
 	}
 	if f.run != "" {
 		if !measure.ValidRunID(f.run) {
@@ -105,10 +104,11 @@ func (f *measureFlags) measure(ctx context.Context, s streams) (id string, err e
 		Results: f.resultsDir(),
 		Tool:    toolVersion(ctx),
 		Log:     p.say,
+		Warn:    p.warn,
 		OnCell:  p.cell,
 	}
 	// Ending in order takes seconds; whoever asks a second time does not want to wait.
-	defer context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })()
+	defer context.AfterFunc(ctx, func() { signal.Reset(endings()...) })()
 	var written measure.Run
 	var failed int
 	began := time.Now()
@@ -304,15 +304,20 @@ func parseCase(text string) (measure.Labels, error) {
 	return labels, nil
 }
 
-func printPlan(s streams, p runner.Plan) {
+func printPlan(s streams, p runner.Plan) error {
+	out := bufio.NewWriter(s.out)
 	warmup, cells := p.Planned()
 	for _, c := range warmup {
-		fmt.Fprintf(s.out, "warm-up\t%s\t%s\n", c.Experiment, c.Labels)
+		fmt.Fprintf(out, "warm-up\t%s\t%s\n", c.Experiment, c.Labels)
 	}
 	for i, c := range cells {
-		fmt.Fprintf(s.out, "%d\t%s\t%s\trepeat %d\n", i+1, c.Experiment, c.Labels, c.Repeat)
+		fmt.Fprintf(out, "%d\t%s\t%s\trepeat %d\n", i+1, c.Experiment, c.Labels, c.Repeat)
 	}
 	fmt.Fprintf(s.err, "%d cells, about %s\n", len(cells), round(p.Estimate()))
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("printing the plan: %w", err)
+	}
+	return nil
 }
 
 func workerCommand(ctx context.Context, args []string, s streams) error {

@@ -65,6 +65,16 @@ func commands() []command {
 	}
 }
 
+// endings are the signals that end a run in order. Under nohup a terminal that
+// goes away is not one.
+func endings() []os.Signal {
+	all := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		all = append(all, syscall.SIGHUP)
+	}
+	return all
+}
+
 // run is the program: it returns the exit status.
 func run(args []string, in io.Reader, out, errOut io.Writer) int {
 	name := "run"
@@ -78,7 +88,7 @@ func run(args []string, in io.Reader, out, errOut io.Writer) int {
 		fmt.Fprint(out, usage)
 		return exitOK
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
 	defer stop()
 	for _, c := range commands() {
 		if c.name != name {

@@ -24,7 +24,7 @@ func Control(p Profile) (Experiment, Case) {
 		},
 	}
 	return e, Case{
-		Labels:   measure.Labels{"client": clientGo, "channels": "1"},
+		Labels:   measure.Labels{"client": "go", "channels": "1"},
 		Estimate: time.Second + time.Duration(n)*time.Second/30_000,
 	}
 }

@@ -35,7 +35,7 @@ func TestVariance(t *testing.T) {
 		cmd.Env = append(os.Environ(), workerVariable+"=1")
 		return cmd, nil
 	}}
-	c := Case{Labels: measure.Labels{"client": clientGo, "channels": "1"}}
+	c := Case{Labels: measure.Labels{"client": "go", "channels": "1"}}
 	const starts, queues, windows, messages = 3, 3, 3, 100_000
 	const controls = 8
 	var rates [starts][queues][windows]float64
