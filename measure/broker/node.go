@@ -92,8 +92,7 @@ func Start(ctx context.Context, r Rootfs, c Config, o Options) (*Broker, error) 
 	if err != nil {
 		return fail(err)
 	}
-	portsDir := filepath.Join(state, "ports")
-	ports, err := reserveNodePorts(portsDir)
+	ports, err := reserveNodePorts()
 	if err != nil {
 		return fail(err)
 	}
@@ -101,7 +100,7 @@ func Start(ctx context.Context, r Rootfs, c Config, o Options) (*Broker, error) 
 	if err != nil && isCollision(err) && ctx.Err() == nil {
 		// Someone took a port between our look and the node's. The old
 		// reservations are held until there are new ones, or we'd get the same.
-		again, portsErr := reserveNodePorts(portsDir)
+		again, portsErr := reserveNodePorts()
 		releasePorts(ports.reserved)
 		if portsErr != nil {
 			return fail(portsErr)
@@ -116,8 +115,8 @@ func Start(ctx context.Context, r Rootfs, c Config, o Options) (*Broker, error) 
 	return n.broker(label, c.TLS)
 }
 
-func reserveNodePorts(dir string) (nodePorts, error) {
-	got, err := reservePorts(dir, 5)
+func reserveNodePorts() (nodePorts, error) {
+	got, err := reservePorts(5)
 	if err != nil {
 		return nodePorts{}, err
 	}

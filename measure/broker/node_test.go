@@ -617,7 +617,7 @@ func TestCollision(t *testing.T) {
 	}
 	for i, name := range []string{"amqp", "distribution"} {
 		t.Run(name, func(t *testing.T) {
-			ports, err := reserveNodePorts(filepath.Join(state, "ports"))
+			ports, err := reserveNodePorts()
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -3,8 +3,7 @@ package broker
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
+	"net"
 	"strconv"
 	"syscall"
 )
@@ -16,23 +15,20 @@ const (
 	lastPort  = 15000
 )
 
-// A port is a TCP port that no other run of this user takes while it is held.
+// A port is a TCP port that no other run on this machine takes while it is held.
 type port struct {
 	number int
-	lock   *fileLock
+	claim  net.Listener
 }
 
 // reservePorts reserves n ports that nothing listens on, on any address. A
-// lock file in dir per port keeps other runs away between the check and the
-// moment the node binds it.
-func reservePorts(dir string, n int) ([]port, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
+// claim on each keeps other runs away between the check and the moment the
+// node binds it, which is seconds later.
+func reservePorts(n int) ([]port, error) {
 	var got []port
 	for number := firstPort; number <= lastPort && len(got) < n; number++ {
-		lock, err := tryLock(filepath.Join(dir, strconv.Itoa(number)+".lock"))
-		if errors.Is(err, errLocked) {
+		claim, err := claimPort(number)
+		if errors.Is(err, syscall.EADDRINUSE) {
 			continue
 		}
 		if err != nil {
@@ -40,10 +36,10 @@ func reservePorts(dir string, n int) ([]port, error) {
 			return nil, fmt.Errorf("reserve port %d: %w", number, err)
 		}
 		if !portFree(number) {
-			lock.unlock()
+			claim.Close()
 			continue
 		}
-		got = append(got, port{number, lock})
+		got = append(got, port{number, claim})
 	}
 	if len(got) < n {
 		releasePorts(got)
@@ -52,9 +48,17 @@ func reservePorts(dir string, n int) ([]port, error) {
 	return got, nil
 }
 
+// claimPort takes a name in Linux's abstract namespace. It reaches exactly as
+// far as the ports do (all users, one network namespace), needs no file that
+// two runs would have to agree on, and goes when its holder does. Nobody
+// answers there.
+func claimPort(number int) (net.Listener, error) {
+	return net.Listen("unix", "@genreport/port/"+strconv.Itoa(number))
+}
+
 func releasePorts(ports []port) {
 	for _, p := range ports {
-		p.lock.unlock()
+		p.claim.Close()
 	}
 }
 
