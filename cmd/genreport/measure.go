@@ -46,7 +46,7 @@ func (f *measureFlags) register(fs *flag.FlagSet, defaultProfile string) {
 	fs.IntVar(&f.repeats, "repeats", 0, "measure each case `N` times (default: the profile's number)")
 	fs.StringVar(&f.run, "run", "", "`ID` of the run (default: the time it starts, such as 20060102T150405Z)")
 	fs.BoolVar(&f.resume, "resume", false, "go on with the run that --run names: measure what its plan has and its files lack;\nbrokers given by URL must be given again, everything else is in run.json")
-	fs.StringVar(&f.results, "results", "", "`DIR` for result files (default: content/results; build/results for the profile quick)")
+	fs.StringVar(&f.results, "results", "", "`DIR` for result files (default: content/results; build/results for the profile quick,\nfor a part of the cases, and for brokers given by URL)")
 	fs.StringVar(&f.mirror, "mirror", "", "`URL` of a Debian archive (default: $GENREPORT_MIRROR, or the machine's own apt configuration)")
 	fs.BoolVar(&f.dryRun, "dry-run", false, "print the plan and its estimated time, and measure nothing")
 	fs.BoolVar(&f.quiet, "quiet", false, "say only what goes wrong")
@@ -81,6 +81,10 @@ func (f *measureFlags) measure(ctx context.Context, s streams) (id string, err e
 	}
 	if err != nil {
 		return "", usageError{err}
+	}
+	if f.results == "" && !f.resume && (!plan.Whole() || hasURL(specs)) {
+		// Parts, and measurements of someone's own broker, are not for publishing.
+		f.results = resultsFor("", experiments.Quick)
 	}
 	if f.dryRun {
 		return "", printPlan(s, todo)
@@ -132,6 +136,15 @@ func (f *measureFlags) measure(ctx context.Context, s streams) (id string, err e
 		return written.ID, unmetError{fmt.Errorf("%d of %d cells failed; the reasons are above and in the result files", failed, len(plan.Cells))}
 	}
 	return written.ID, nil
+}
+
+func hasURL(specs map[string]broker.Spec) bool {
+	for _, s := range specs {
+		if s.Kind() == broker.KindURL {
+			return true
+		}
+	}
+	return false
 }
 
 // mirror is the archive that was asked for; "" leaves it to apt's configuration.
