@@ -475,11 +475,17 @@ func (r *runner) explain(ctx context.Context, c cell, b *broker.Broker, err erro
 		return failure // of no cell: the run is interrupted
 	}
 	ours := r.host.Specs[c.broker].Kind() != broker.KindURL
-	takes := answers(ctx, b)
-	if ours && !takes && !ended(b) { // the client may have noticed its death before us
+	if ours && !ended(b) { // the client notices its death before us, and its port may outlast its connections
 		select {
 		case <-b.Done():
-		case <-time.After(2 * time.Second):
+		case <-time.After(time.Second):
+		}
+	}
+	takes := !ended(b) && answers(ctx, b)
+	if ours && !takes && !ended(b) {
+		select {
+		case <-b.Done():
+		case <-time.After(time.Second):
 		}
 	}
 	failure.Log = b.LogTail(logLines)

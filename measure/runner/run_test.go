@@ -318,6 +318,9 @@ func TestClientCommand(t *testing.T) {
 		if err != nil || fmt.Sprint(cmd.Args) != "[/bin/echo worker]" {
 			t.Fatalf("%v, %v", cmd, err)
 		}
+		if cmd.SysProcAttr == nil || !cmd.SysProcAttr.Setpgid { // a race that is hard to lose on purpose
+			t.Error("a terminal's Ctrl-C reaches the client, which fails its cell before the run knows")
+		}
 		env := strings.Join(cmd.Env, "\n")
 		for _, name := range []string{"GOMAXPROCS=", "GOGC=", "GODEBUG=", "GOMEMLIMIT="} {
 			if strings.Contains("\n"+env, "\n"+name) {
