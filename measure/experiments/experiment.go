@@ -69,6 +69,8 @@ type Sample struct {
 	// What stands behind the values. A sample whose integrity does not add up
 	// fails its cell: the runner checks that, the same for all experiments.
 	CPU       *measure.CPU
+	Series    map[string]measure.Series
+	Latency   map[string]measure.Histogram
 	Integrity *measure.Integrity
 }
 

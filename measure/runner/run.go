@@ -419,7 +419,7 @@ func (r *runner) measureCell(ctx context.Context, c cell) measure.Cell {
 	s, failure := r.attempt(ctx, c)
 	out := measure.Cell{Labels: c.labels(), Repeat: c.repeat, Order: c.order, Command: r.plan.command(c), Failure: failure,
 		Started: started.Sub(r.began).Seconds(), Duration: time.Since(started).Seconds(),
-		Values: map[string]measure.Value{}, Texts: s.Texts, CPU: s.CPU, Integrity: s.Integrity}
+		Values: map[string]measure.Value{}, Texts: s.Texts, CPU: s.CPU, Series: s.Series, Latency: s.Latency, Integrity: s.Integrity}
 	for name := range c.experiment.Metrics {
 		v, ok := s.Values[name]
 		switch {
