@@ -227,10 +227,10 @@ func mirrorError(suite, mirror, said string, err error) error {
 	if text == "" {
 		text = lastLines(said, 6)
 	}
-	return fmt.Errorf("%s: %w; it said:\n%s", mirrorRemedy(suite, said), err, text)
+	return fmt.Errorf("%s: %w; it said:\n%s", mirrorRemedy(suite, said, namespaceHint()), err, text)
 }
 
-func mirrorRemedy(suite, said string) string {
+func mirrorRemedy(suite, said, hint string) string {
 	has := func(s string) bool { return strings.Contains(said, s) }
 	switch {
 	case has("does not have a Release file"), has("404"):
@@ -243,6 +243,8 @@ func mirrorRemedy(suite, said string) string {
 		return "the mirror's signature does not hold with Debian's keys: use another mirror, or update debian-archive-keyring"
 	case has("No space left"):
 		return "the disk is full: 1 GB must be free in the cache directory and in TMPDIR"
+	case hint != "" && !has("I: running apt-get"): // nothing has run in a namespace yet
+		return hint
 	case has("/etc/subuid"), has("newuidmap"), has("unshare"):
 		return "building without root needs the package uidmap and a line for this user in /etc/subuid and /etc/subgid"
 	}

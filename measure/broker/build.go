@@ -20,8 +20,9 @@ import (
 const partialPrefix = "partial-"
 
 // packages is what a root file system holds besides Debian's minimum: the
-// broker, the Python client, and ps for whoever looks into it.
-const packages = "rabbitmq-server,python3-pika,procps"
+// broker, the Python client with the authorities of public certificates, and
+// ps for whoever looks into it.
+const packages = "rabbitmq-server,python3-pika,ca-certificates,procps"
 
 // build makes a root file system next to its final place, checks it, and
 // renames it. The caller holds the suite's lock.
@@ -47,8 +48,16 @@ func (d Debian) build(ctx context.Context, cache, suite string) (Rootfs, error) 
 		return Rootfs{}, err
 	}
 	root := filepath.Join(partial, rootDir)
+	temp, err := buildTemp(partial)
+	if err != nil {
+		return Rootfs{}, err
+	}
+	defer removeTree(temp)
 	d.log("building a root file system of Debian " + suite + " (once; about a minute)")
-	if err := d.bootstrap(ctx, suite, root, mirror, keyring); err != nil {
+	if err := d.bootstrap(ctx, suite, root, temp, mirror, keyring); err != nil {
+		return Rootfs{}, err
+	}
+	if err := removeTree(temp); err != nil {
 		return Rootfs{}, err
 	}
 	if err := finishRoot(root); err != nil {
@@ -62,9 +71,16 @@ func (d Debian) build(ctx context.Context, cache, suite string) (Rootfs, error) 
 	if err := writeManifest(partial, m); err != nil {
 		return Rootfs{}, err
 	}
-	final := filepath.Join(cache, suite+"-"+strings.ReplaceAll(version, ":", "%3a"))
+	// The recipe is in the name, since an older genreport may run from a build of its own.
+	final := filepath.Join(cache, fmt.Sprintf("%s-%s.recipe%d", suite, strings.ReplaceAll(version, ":", "%3a"), recipe))
+	if r, err := readBuild(final); err == nil {
+		// The archive has told of a version that it did not give: nodes may run from this one.
+		if r, ok := r.hold(); ok {
+			return r, nil
+		}
+	}
 	if _, err := os.Lstat(final); err == nil {
-		// Not a finished build of this recipe, or ensure would have found it.
+		// Not a finished build, or it would have been taken.
 		if err := os.Rename(final, partial+".old"); err != nil {
 			return Rootfs{}, err
 		}
@@ -73,19 +89,59 @@ func (d Debian) build(ctx context.Context, cache, suite string) (Rootfs, error) 
 	if err := os.Rename(partial, final); err != nil {
 		return Rootfs{}, err
 	}
-	return readBuild(final)
+	r, err := readBuild(final)
+	if err != nil {
+		return Rootfs{}, err
+	}
+	r, ok := r.hold()
+	if !ok {
+		return Rootfs{}, errors.New("it was removed as soon as it was made")
+	}
+	return r, nil
+}
+
+// buildTemp makes the directory for mmdebstrap's temporary files: within the
+// build, so that it goes with it however the build ends. Without root,
+// mmdebstrap works there with user ids of /etc/subuid, to which homes are
+// often closed; then it lies in the temporary directory.
+func buildTemp(partial string) (string, error) {
+	temp := filepath.Join(partial, "tmp")
+	if os.Getuid() == 0 || openToAll(partial) {
+		if err := os.Mkdir(temp, 0o755); err != nil {
+			return "", err
+		}
+	} else {
+		var err error
+		if temp, err = os.MkdirTemp("", "genreport-build-"); err != nil {
+			return "", dirHint(err)
+		}
+	}
+	return temp, os.Chmod(temp, 0o755) // whatever the umask is
+}
+
+// openToAll reports whether every user may enter a directory.
+func openToAll(dir string) bool {
+	for ; ; dir = filepath.Dir(dir) {
+		info, err := os.Stat(dir)
+		if err != nil || info.Mode()&0o001 == 0 {
+			return false
+		}
+		if dir == filepath.Dir(dir) {
+			return true
+		}
+	}
 }
 
 // bootstrap runs mmdebstrap. Signatures are always checked; the expiry date
 // of a Release file is not, since that of a testing suite on a mirror may
 // have passed.
-func (d Debian) bootstrap(ctx context.Context, suite, root, mirror, keyring string) error {
+func (d Debian) bootstrap(ctx context.Context, suite, root, temp, mirror, keyring string) error {
 	args := []string{
 		"--variant=minbase", "--include=" + packages, "--components=main",
 		"--keyring=" + keyring, `--aptopt=Acquire::Check-Valid-Until "false"`,
 	}
 	if os.Getuid() == 0 {
-		return d.mmdebstrap(ctx, suite, mirror, append(args, "--mode=root", "--format=directory", suite, root, mirror), nil)
+		return d.mmdebstrap(ctx, suite, temp, mirror, append(args, "--mode=root", "--format=directory", suite, root, mirror), nil)
 	}
 	// Without root a directory would belong to other user ids: take a tar and unpack it as this user.
 	if err := os.Mkdir(root, 0o755); err != nil {
@@ -103,7 +159,7 @@ func (d Debian) bootstrap(ctx context.Context, suite, root, mirror, keyring stri
 	if err != nil {
 		return fmt.Errorf("unpack: %w", err)
 	}
-	err = d.mmdebstrap(ctx, suite, mirror, append(args, "--mode=unshare", "--format=tar", suite, "-", mirror), pipe)
+	err = d.mmdebstrap(ctx, suite, temp, mirror, append(args, "--mode=unshare", "--format=tar", suite, "-", mirror), pipe)
 	pipe.Close()
 	if tarFailed := wait(); err == nil && tarFailed != nil {
 		return fmt.Errorf("unpack: %w: %s", tarFailed, lastLines(tarErr.String(), 3))
@@ -111,9 +167,9 @@ func (d Debian) bootstrap(ctx context.Context, suite, root, mirror, keyring stri
 	return err
 }
 
-func (d Debian) mmdebstrap(ctx context.Context, suite, mirror string, args []string, out io.Writer) error {
+func (d Debian) mmdebstrap(ctx context.Context, suite, temp, mirror string, args []string, out io.Writer) error {
 	cmd := exec.CommandContext(ctx, "mmdebstrap", args...)
-	cmd.Env = append(aptEnviron(os.Environ()), aptProxy(ctx)...)
+	cmd.Env = append(append(aptEnviron(os.Environ()), aptProxy(ctx)...), "TMPDIR="+temp)
 	cmd.Stdout = out
 	contain(cmd)
 	stderr, err := cmd.StderrPipe()
@@ -195,7 +251,7 @@ func finishRoot(root string) error {
 			return err
 		}
 	}
-	for _, name := range []string{"usr/lib/rabbitmq/bin/rabbitmq-server", "usr/lib/rabbitmq/bin/rabbitmqctl", "usr/bin/python3"} {
+	for _, name := range []string{"usr/lib/rabbitmq/bin/rabbitmq-server", "usr/lib/rabbitmq/bin/rabbitmqctl", "usr/bin/python3", "etc/ssl/certs/ca-certificates.crt"} {
 		if _, err := os.Stat(filepath.Join(root, name)); err != nil {
 			return fmt.Errorf("what was built has no %s", name)
 		}
@@ -276,7 +332,13 @@ func removeTree(dir string) error {
 			return fmt.Errorf("remove %s: something is still mounted in it", dir)
 		}
 	}
-	return os.RemoveAll(dir)
+	err = os.RemoveAll(dir)
+	if errors.Is(err, os.ErrPermission) && os.Getuid() != 0 {
+		// What a build without root was working on belongs to user ids of /etc/subuid.
+		exec.Command("mmdebstrap", "--unshare-helper", "rm", "-rf", dir).Run()
+		err = os.RemoveAll(dir)
+	}
+	return err
 }
 
 // needTools returns an error that names the missing ones of the programs and how to get them.
@@ -294,6 +356,26 @@ func needTools(names ...string) error {
 }
 
 const installHint = "install with `make setup` or `apt-get install mmdebstrap bubblewrap uidmap debian-archive-keyring` (as root, on Debian or Ubuntu)"
+
+// namespaceHint says what keeps bwrap and mmdebstrap from working without root
+// on this machine, and what to do; "" if nothing is known to.
+func namespaceHint() string { return namespaceHintFor(os.Getuid(), os.ReadFile) }
+
+func namespaceHintFor(uid int, readFile func(string) ([]byte, error)) string {
+	if uid == 0 {
+		return ""
+	}
+	for _, s := range []struct{ name, bad, good string }{
+		{"kernel.apparmor_restrict_unprivileged_userns", "1", "0"}, // Ubuntu since 24.04
+		{"kernel.unprivileged_userns_clone", "0", "1"},             // Debian, some hardened kernels
+	} {
+		value, err := readFile("/proc/sys/" + strings.ReplaceAll(s.name, ".", "/"))
+		if err == nil && strings.TrimSpace(string(value)) == s.bad {
+			return fmt.Sprintf("this machine keeps users from making namespaces, which this needs: run as root, or allow it with `sudo sysctl %s=%s`", s.name, s.good)
+		}
+	}
+	return ""
+}
 
 // archiveKeyring finds the keys that Debian's archive is signed with.
 func archiveKeyring() (string, error) {

@@ -30,7 +30,7 @@ type Debian struct {
 
 // A build that does not carry this number was made by another recipe (other
 // packages or mount points) and is not used.
-const recipe = 1
+const recipe = 2
 
 const (
 	manifestFile = "manifest.json"
@@ -53,7 +53,7 @@ func (d Debian) Ensure(ctx context.Context, suite string) (Rootfs, error) {
 }
 
 // Refresh asks the archive what it has now and builds that if it isn't cached.
-// Older builds stay, since nodes may run from them.
+// Older builds of the suite that nobody uses are removed then.
 func (d Debian) Refresh(ctx context.Context, suite string) (Rootfs, error) {
 	version, err := d.Available(ctx, suite)
 	if err != nil {
@@ -92,10 +92,12 @@ func (d Debian) ensure(ctx context.Context, suite, version string) (Rootfs, erro
 	if err != nil {
 		return Rootfs{}, fmt.Errorf("build a root file system of Debian %s: %w", suite, err)
 	}
+	d.prune(cache, r)
 	return r, nil
 }
 
-// find returns the newest finished build of a suite (and version, if given).
+// find returns the newest finished build of a suite (and version, if given),
+// and keeps it from being pruned.
 func (d Debian) find(suite, version string) (Rootfs, bool, error) {
 	list, err := d.Cached()
 	if err != nil {
@@ -103,10 +105,79 @@ func (d Debian) find(suite, version string) (Rootfs, bool, error) {
 	}
 	for i := len(list) - 1; i >= 0; i-- {
 		if list[i].Suite == suite && (version == "" || list[i].Package == version) {
-			return list[i], true, nil
+			if r, ok := list[i].hold(); ok {
+				return r, true, nil
+			}
 		}
 	}
 	return Rootfs{}, false, nil
+}
+
+// hold keeps a build from being pruned. It returns false if that came first.
+func (r Rootfs) hold() (Rootfs, bool) {
+	build := filepath.Dir(r.Dir)
+	lock, err := tryShare(filepath.Join(build, manifestFile))
+	if err != nil {
+		return Rootfs{}, false
+	}
+	// It may have been renamed between our look and the lock.
+	if _, err := readBuild(build); err != nil {
+		lock.unlock()
+		return Rootfs{}, false
+	}
+	r.use = lock
+	return r, true
+}
+
+// prune removes the builds of a suite that are older than r, which was just
+// made, or of an older recipe, except those in use. The caller holds the
+// suite's lock.
+func (d Debian) prune(cache string, r Rootfs) {
+	entries, _ := os.ReadDir(cache)
+	for _, e := range entries {
+		dir := filepath.Join(cache, e.Name())
+		m, err := readManifest(dir)
+		if err != nil || strings.HasPrefix(e.Name(), partialPrefix) || m.Suite != r.Suite || filepath.Join(dir, rootDir) == r.Dir ||
+			m.Recipe > recipe || (m.Recipe == recipe && m.Built.After(r.Built)) {
+			continue
+		}
+		what := "the older root file system of Debian " + m.Suite + " with RabbitMQ " + m.Package
+		lock, err := tryLock(filepath.Join(dir, manifestFile))
+		if err == nil && runsFrom(filepath.Join(dir, rootDir)) {
+			lock.unlock()
+			err = errLocked
+		}
+		if errors.Is(err, errLocked) {
+			d.log("keeping " + what + ", which is in use")
+			continue
+		}
+		if err == nil {
+			// Under this name it is removed by the next build if this one is killed.
+			old := filepath.Join(cache, partialPrefix+e.Name()+".old")
+			if err = os.Rename(dir, old); err == nil {
+				err = removeTree(old)
+			}
+			lock.unlock()
+		}
+		if err != nil {
+			d.log("can't remove " + what + ": " + err.Error())
+			continue
+		}
+		d.log("removed " + what)
+	}
+}
+
+// runsFrom reports whether a process runs in a root. Not everyone has the lock:
+// genreport before recipe 2, and a command whose Rootfs nobody holds any more.
+func runsFrom(root string) bool {
+	processes, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, path := range processes {
+		data, _ := os.ReadFile(path) // it may have ended
+		if bytes.Contains(data, []byte("\x00"+root+"\x00")) {
+			return true
+		}
+	}
+	return false
 }
 
 // Cached lists the finished root file systems by suite, then from old to new.
@@ -141,20 +212,29 @@ func (d Debian) Cached() ([]Rootfs, error) {
 	return list, nil
 }
 
-// readBuild reads a finished build; anything else is an error.
-func readBuild(dir string) (Rootfs, error) {
+// readManifest reads the manifest of a build, of whichever recipe.
+func readManifest(dir string) (manifest, error) {
 	data, err := os.ReadFile(filepath.Join(dir, manifestFile))
 	if err != nil {
-		return Rootfs{}, err
+		return manifest{}, err
 	}
 	var m manifest
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&m); err != nil {
-		return Rootfs{}, err
+		return manifest{}, err
 	}
 	if _, err := dec.Token(); err != io.EOF {
-		return Rootfs{}, errors.New("manifest: more than one value")
+		return manifest{}, errors.New("manifest: more than one value")
+	}
+	return m, nil
+}
+
+// readBuild reads a finished build; anything else is an error.
+func readBuild(dir string) (Rootfs, error) {
+	m, err := readManifest(dir)
+	if err != nil {
+		return Rootfs{}, err
 	}
 	if m.Recipe != recipe || m.Package == "" || checkSuite(m.Suite) != nil {
 		return Rootfs{}, errors.New("manifest: of another recipe")

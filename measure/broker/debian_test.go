@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -74,14 +76,14 @@ func TestCachedTakesFinishedBuildsOnly(t *testing.T) {
 		}
 	}
 	good := func(suite, version, built string) string {
-		return `{"recipe":1,"suite":"` + suite + `","package":"` + version + `","built":"` + built + `"}`
+		return `{"recipe":` + strconv.Itoa(recipe) + `,"suite":"` + suite + `","package":"` + version + `","built":"` + built + `"}`
 	}
 	put("forky-1", good("forky", "1", "2026-01-01T00:00:00Z"))
 	put("forky-2", good("forky", "2", "2026-02-01T00:00:00Z"))
 	put("trixie-9", good("trixie", "9", "2025-01-01T00:00:00Z"))
 	put("forky-3", "")
 	put("forky-4", good("forky", "4", "2026-03-01T00:00:00Z")[:40])
-	put("forky-5", strings.Replace(good("forky", "5", "2026-03-01T00:00:00Z"), `:1,`, `:0,`, 1))
+	put("forky-5", strings.Replace(good("forky", "5", "2026-03-01T00:00:00Z"), `:`+strconv.Itoa(recipe)+`,`, `:`+strconv.Itoa(recipe-1)+`,`, 1))
 	put(partialPrefix+"forky-6", good("forky", "6", "2026-03-01T00:00:00Z"))
 	put("forky-7", good("forky", "7", "2026-03-01T00:00:00Z")+"{}")
 	os.RemoveAll(filepath.Join(cache, "forky-8"))
@@ -125,13 +127,13 @@ func fakeBuilder(t *testing.T, before, after string) (d Debian, runs func() int)
 	}
 	bin, count := t.TempDir(), filepath.Join(t.TempDir(), "runs")
 	script := `#!/bin/sh
-echo run >> ` + count + `
+echo run "TMPDIR=$TMPDIR" "$@" >> ` + count + `
 for a; do suite=$target; target=$mirror; mirror=$a; done
 root=$target
 test "$target" != - || root=$(mktemp -d)
 ` + before + `
-mkdir -p "$root/usr/lib/rabbitmq/bin" "$root/usr/bin" "$root/usr/lib/python3/dist-packages/pika" "$root/var/lib/dpkg" "$root/etc/apt" || exit 1
-touch "$root/usr/lib/rabbitmq/bin/rabbitmq-server" "$root/usr/lib/rabbitmq/bin/rabbitmqctl" "$root/usr/bin/python3"
+mkdir -p "$root/usr/lib/rabbitmq/bin" "$root/usr/bin" "$root/usr/lib/python3/dist-packages/pika" "$root/var/lib/dpkg" "$root/etc/apt" "$root/etc/ssl/certs" || exit 1
+touch "$root/usr/lib/rabbitmq/bin/rabbitmq-server" "$root/usr/lib/rabbitmq/bin/rabbitmqctl" "$root/usr/bin/python3" "$root/etc/ssl/certs/ca-certificates.crt"
 echo "deb $mirror" > "$root/etc/apt/sources.list"
 ` + after + `
 printf 'Package: rabbitmq-server\nStatus: install ok installed\nVersion: 1:7.0-1\n\n' > "$root/var/lib/dpkg/status"
@@ -144,7 +146,7 @@ test "$target" != - || tar -C "$root" -c .
 	d = Debian{Cache: t.TempDir(), Mirror: "http://127.0.0.1:1/debian"}
 	return d, func() int {
 		data, _ := os.ReadFile(count)
-		return strings.Count(string(data), "run")
+		return strings.Count(string(data), "run TMPDIR="+d.Cache)
 	}
 }
 
@@ -170,7 +172,7 @@ func TestEnsureBuildsOnce(t *testing.T) {
 	if n := runs(); n != 1 {
 		t.Errorf("built %d times", n)
 	}
-	if names := cacheNames(t, d.Cache); names != "sid-1%3a7.0-1 sid.lock" {
+	if names := cacheNames(t, d.Cache); names != "sid-1%3a7.0-1.recipe2 sid.lock" {
 		t.Errorf("in the cache: %s", names)
 	}
 	r, _ := d.Ensure(context.Background(), "sid")
@@ -182,8 +184,10 @@ func TestEnsureBuildsOnce(t *testing.T) {
 	}
 }
 
+// What mmdebstrap leaves when it is interrupted goes with the build.
 func TestEnsureInterrupted(t *testing.T) {
-	d, runs := fakeBuilder(t, "", `test -e "$(dirname "$0")/go" || { touch "$(dirname "$0")/half"; sleep 60; }`)
+	t.Setenv("TMPDIR", t.TempDir())
+	d, runs := fakeBuilder(t, `mkdir "$TMPDIR/mmdebstrap.gpghome.x" || exit 1`, `test -e "$(dirname "$0")/go" || { touch "$(dirname "$0")/half"; sleep 60; }`)
 	bin := filepath.Dir(mustLook(t, "mmdebstrap"))
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
@@ -202,6 +206,9 @@ func TestEnsureInterrupted(t *testing.T) {
 	if took := time.Since(begin); took > 9*time.Second {
 		t.Errorf("it took %v to cancel", took)
 	}
+	if left := cacheNames(t, os.TempDir()) + cacheNames(t, d.Cache); left != "sid.lock" {
+		t.Errorf("left behind: %s", left)
+	}
 	if list, err := d.Cached(); err != nil || len(list) != 0 {
 		t.Errorf("an interrupted build is taken for finished: %v, %v", list, err)
 	}
@@ -217,6 +224,7 @@ func TestEnsureFails(t *testing.T) {
 	tests := []struct{ name, before, after, want string }{
 		{"unknown suite", `echo "E: The repository 'http://m sid Release' does not have a Release file." >&2; exit 25`, "", `the mirror has no suite "sid"`},
 		{"half a system that claims success", "", `rm "$root/usr/bin/python3"`, "has no usr/bin/python3"},
+		{"without authorities", "", `rm "$root/etc/ssl/certs/ca-certificates.crt"`, "has no etc/ssl/certs/ca-certificates.crt"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -274,4 +282,134 @@ func mustLook(t *testing.T, name string) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// A new build takes the place of what is older and not in use.
+func TestPrune(t *testing.T) {
+	d, _ := fakeBuilder(t, "", "")
+	var log []string
+	d.Log = func(line string) { log = append(log, line) }
+	put := func(suite, version string, recipe int, built time.Time) string {
+		dir := filepath.Join(d.Cache, suite+"-"+version)
+		if err := os.MkdirAll(filepath.Join(dir, rootDir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := writeManifest(dir, manifest{recipe, suite, version, built}); err != nil {
+			t.Fatal(err)
+		}
+		return filepath.Join(dir, rootDir)
+	}
+	past := time.Now().Add(-time.Hour)
+	put("sid", "1-old", recipe, past)
+	put("sid", "2-held", recipe, past.Add(2*time.Minute))
+	put("sid", "3-recipe", recipe-1, past)
+	running := put("sid", "4-running", recipe-1, past)
+	put("sid", "5-newer", recipe+1, past)
+	put("trixie", "6-other", recipe-1, past)
+
+	held, err := d.Ensure(context.Background(), "sid")
+	if err != nil || held.Package != "2-held" {
+		t.Fatalf("%+v, %v", held, err)
+	}
+	// As bwrap has it in its arguments.
+	process := exec.Command("sh", "-c", "read line", "sh", "--ro-bind", running, "/")
+	stdin, err := process.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	made, err := d.ensure(context.Background(), "sid", "1:7.0-1")
+	stdin.Close()
+	process.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if names := cacheNames(t, d.Cache); names != "sid-1%3a7.0-1.recipe2 sid-2-held sid-4-running sid-5-newer sid.lock trixie-6-other" {
+		t.Errorf("in the cache: %s", names)
+	}
+	said := strings.Join(log, "\n")
+	for _, want := range []string{
+		"removed the older root file system of Debian sid with RabbitMQ 1-old", "removed the older root file system of Debian sid with RabbitMQ 3-recipe",
+		"with RabbitMQ 2-held, which is in use", "with RabbitMQ 4-running, which is in use",
+	} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%q is not in the log:\n%s", want, said)
+		}
+	}
+	runtime.KeepAlive(held)
+
+	// The archive has promised another version than it gives: what runs from the build there goes on.
+	again, err := d.ensure(context.Background(), "sid", "1:7.0-2")
+	if err != nil || again.Dir != made.Dir || !again.Built.Equal(made.Built) {
+		t.Errorf("%+v, %v; want %+v", again, err, made)
+	}
+	held.use.unlock()
+	d.prune(d.Cache, again)
+	if names := cacheNames(t, d.Cache); names != "sid-1%3a7.0-1.recipe2 sid-5-newer sid.lock trixie-6-other" {
+		t.Errorf("in the cache once nobody uses it: %s", names)
+	}
+	if _, ok := held.hold(); ok {
+		t.Error("holds a build that is gone")
+	}
+}
+
+// mmdebstrap's other user must be able to enter the directory.
+func TestOpenToAll(t *testing.T) {
+	dir := t.TempDir()
+	inner := filepath.Join(dir, "a", "b")
+	if err := os.MkdirAll(inner, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for path := inner; path != os.TempDir() && path != "/"; path = filepath.Dir(path) {
+		if err := os.Chmod(path, 0o711); err != nil {
+			t.Fatal(err)
+		}
+	}
+	open := openToAll(os.TempDir())
+	if got := openToAll(inner); got != open {
+		t.Errorf("all may enter: %v, below a directory where it is %v", got, open)
+	}
+	if err := os.Chmod(filepath.Dir(inner), 0o750); err != nil {
+		t.Fatal(err)
+	}
+	if openToAll(inner) {
+		t.Error("all may enter what lies in a directory closed to them")
+	}
+}
+
+func TestNamespaceHint(t *testing.T) {
+	const ubuntu, debian = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "/proc/sys/kernel/unprivileged_userns_clone"
+	tests := []struct {
+		uid   int
+		files map[string]string
+		want  string
+	}{
+		{1000, map[string]string{ubuntu: "1\n"}, "run as root, or allow it with `sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0`"},
+		{1000, map[string]string{debian: "0\n", ubuntu: "0\n"}, "run as root, or allow it with `sudo sysctl kernel.unprivileged_userns_clone=1`"},
+		{1000, map[string]string{debian: "1\n", ubuntu: "0\n"}, ""},
+		{1000, nil, ""},
+		{0, map[string]string{ubuntu: "1\n", debian: "0\n"}, ""},
+	}
+	for _, tt := range tests {
+		got := namespaceHintFor(tt.uid, func(path string) ([]byte, error) {
+			if text, ok := tt.files[path]; ok {
+				return []byte(text), nil
+			}
+			return nil, os.ErrNotExist
+		})
+		if (tt.want == "") != (got == "") || !strings.Contains(got, tt.want) {
+			t.Errorf("uid %d, %v: %q", tt.uid, tt.files, got)
+		}
+	}
+	const hint = "run as root"
+	for said, want := range map[string]bool{
+		"E: unshare() failed: Operation not permitted": true, "newuidmap: write to uid_map failed": true, "E: something new": true,
+		"I: running apt-get update...\nE: dpkg failed": false, "E: No space left on device": false,
+	} {
+		if got := mirrorRemedy("sid", said, hint) == hint; got != want {
+			t.Errorf("%q: %v", said, got)
+		}
+	}
 }

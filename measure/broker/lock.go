@@ -19,12 +19,22 @@ var errLocked = errors.New("locked by another process")
 
 // tryLock takes the lock on path, made if need be, or returns errLocked.
 func tryLock(path string) (*fileLock, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	return openLock(path, os.O_CREATE|os.O_RDWR, syscall.LOCK_EX)
+}
+
+// tryShare takes a lock on path that others may take with tryShare, too, or
+// returns errLocked. The file must exist.
+func tryShare(path string) (*fileLock, error) {
+	return openLock(path, os.O_RDONLY, syscall.LOCK_SH)
+}
+
+func openLock(path string, flag, how int) (*fileLock, error) {
+	f, err := os.OpenFile(path, flag, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	for {
-		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		err = syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)
 		if err != syscall.EINTR {
 			break
 		}
@@ -64,17 +74,32 @@ func (l *fileLock) unlock() { l.f.Close() }
 // data. It lies in the temporary directory, where anyone could have made one
 // of that name, so its owner and mode are checked.
 func stateDir() (string, error) {
-	dir := filepath.Join(os.TempDir(), fmt.Sprintf("genreport-%d", os.Getuid()))
+	fail := func(err error) (string, error) {
+		return "", fmt.Errorf("make a directory for node data: %w", dirHint(err))
+	}
+	dir, err := filepath.Abs(filepath.Join(os.TempDir(), fmt.Sprintf("genreport-%d", os.Getuid())))
+	if err != nil {
+		return fail(err)
+	}
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
-		return "", fmt.Errorf("make a directory for node data: %w", err)
+		return fail(err)
 	}
 	info, err := os.Lstat(dir)
 	if err != nil {
-		return "", fmt.Errorf("make a directory for node data: %w", err)
+		return fail(err)
 	}
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !info.IsDir() || info.Mode().Perm()&0o022 != 0 || !ok || int(st.Uid) != os.Getuid() {
 		return "", fmt.Errorf("directory for node data %s: it is not a directory that only you can write to; remove it, or set TMPDIR", dir)
 	}
 	return dir, nil
+}
+
+// dirHint adds to an error of the file system what can be done about it.
+func dirHint(err error) error {
+	var errno syscall.Errno
+	if !errors.As(err, &errno) {
+		return err
+	}
+	return fmt.Errorf("%w; set TMPDIR to a directory that can be written", err)
 }

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -25,6 +26,8 @@ type management struct {
 type overview struct {
 	RabbitMQ string `json:"rabbitmq_version"`
 	Erlang   string `json:"erlang_version"`
+	Node     string `json:"node"`
+	Cluster  string `json:"cluster_name"`
 }
 
 // get reads one resource into out. Errors name the resource, neither host nor user.
@@ -42,10 +45,8 @@ func (m *management) fetch(ctx context.Context, resource string, out any) error 
 	}
 	switch status {
 	case http.StatusOK:
-	case http.StatusUnauthorized:
-		return errors.New("it refuses the user name and password (HTTP 401)")
-	case http.StatusForbidden:
-		return errors.New("the user may not see it (HTTP 403); it needs the tag monitoring")
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return m.refused(status, body)
 	default:
 		return fmt.Errorf("it answers HTTP %d", status)
 	}
@@ -73,13 +74,36 @@ func (m *management) ask(ctx context.Context, resource string) (status int, body
 	return resp.StatusCode, body, nil
 }
 
+// refused explains a 401 or 403 with the reason that the body gives. It says
+// 401 for a wrong password as well as for a user without a tag of management.
+func (m *management) refused(status int, body []byte) error {
+	text := "it refuses the user name and password"
+	if status == http.StatusForbidden {
+		text = "the user may not see it"
+	}
+	text += fmt.Sprintf(" (HTTP %d)", status)
+	var answer struct {
+		Reason string `json:"reason"`
+	}
+	// Whatever answers there may repeat what it was sent.
+	repeats := func(secret string) bool { return secret != "" && strings.Contains(answer.Reason, secret) }
+	if json.Unmarshal(body, &answer) == nil && answer.Reason != "" && len(answer.Reason) < 200 && !repeats(m.user) && !repeats(m.password) {
+		text += fmt.Sprintf("; it says %q", answer.Reason)
+	}
+	return errors.New(text + "; the user must exist there and have the tag monitoring (rabbitmqctl set_user_tags USER monitoring)")
+}
+
 // alarms names the resources that have an alarm now; unlike the API's figures
 // this does not lag. The check answers 503 when there are some.
 func (m *management) alarms(ctx context.Context) ([]string, error) {
 	const resource = "/api/health/checks/alarms"
 	status, body, err := m.ask(ctx, resource)
 	if err != nil || status != http.StatusServiceUnavailable {
-		if err == nil && status != http.StatusOK {
+		switch {
+		case err != nil || status == http.StatusOK:
+		case status == http.StatusUnauthorized || status == http.StatusForbidden:
+			err = m.refused(status, body)
+		default:
 			err = fmt.Errorf("it answers HTTP %d", status)
 		}
 		if err != nil {

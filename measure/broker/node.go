@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -50,11 +51,13 @@ const (
 // node is a running node and its directory.
 type node struct {
 	rootfs Rootfs
+	name   string // of the Erlang node; no other node has it
 	dir    string
 	keep   bool
 	lock   *fileLock // says to later runs that dir is in use
 	ports  nodePorts
-	pid    int // of bwrap, the ancestor of all
+	tls    *tls.Config // nil without TLS
+	pid    int         // of bwrap, the ancestor of all
 	env    map[string]string
 
 	done    chan struct{} // closed when all processes have ended
@@ -112,7 +115,18 @@ func Start(ctx context.Context, r Rootfs, c Config, o Options) (*Broker, error) 
 		releasePorts(ports.reserved)
 		return fail(err)
 	}
-	return n.broker(label, c.TLS)
+	return n.broker(label, c.TLS), nil
+}
+
+// taken reports whether something listens on one of the ports; ask once the
+// node has ended. Not every collision is told of: without its epmd a node waits.
+func (p nodePorts) taken() bool {
+	for _, r := range p.reserved {
+		if !portFree(r.number) {
+			return true
+		}
+	}
+	return false
 }
 
 func reserveNodePorts() (nodePorts, error) {
@@ -144,8 +158,9 @@ func (c Config) check() error {
 
 // A startError is a node that did not get ready, with its log.
 type startError struct {
-	why error
-	log string
+	why       error
+	log       string
+	collision bool // one of its ports was taken
 }
 
 func (e *startError) Error() string {
@@ -176,15 +191,29 @@ func firstErrors(log string, n int) string {
 
 func isCollision(err error) bool {
 	var e *startError
-	if !errors.As(err, &e) {
-		return false
-	}
-	for _, sign := range []string{"eaddrinuse", "dist_port_already_used", "ddress already in use"} {
-		if strings.Contains(e.log, sign) {
+	return errors.As(err, &e) && e.collision
+}
+
+// tellsCollision reports whether the words of a node that ended say that a
+// port was taken.
+func tellsCollision(said string) bool {
+	for _, sign := range []string{"eaddrinuse", "dist_port_already_used", "could not bind to distribution port", "ddress already in use"} {
+		if strings.Contains(said, sign) {
 			return true
 		}
 	}
 	return false
+}
+
+// failure explains why the node, which has ended by now, did not start.
+func (n *node) failure(why error) error {
+	said := n.said()
+	if strings.Contains(said, "bwrap: ") {
+		if hint := namespaceHint(); hint != "" {
+			why = fmt.Errorf("%w; %s", why, hint)
+		}
+	}
+	return &startError{why: why, log: n.logTail(1000), collision: tellsCollision(said) || n.ports.taken()}
 }
 
 // launch starts the node's processes and waits until it is ready. If it is
@@ -194,18 +223,29 @@ func launch(ctx context.Context, r Rootfs, c Config, o Options, state string, po
 	if err != nil {
 		return nil, err
 	}
-	n := &node{rootfs: r, dir: dir, keep: o.KeepDir, lock: lock, ports: ports, env: nodeEnv(ports), done: make(chan struct{})}
+	name := nodeName(ports)
+	n := &node{rootfs: r, name: name, dir: dir, keep: o.KeepDir, lock: lock, ports: ports, env: nodeEnv(name, ports), done: make(chan struct{})}
 	if err := n.writeFiles(c); err != nil {
 		n.removeDir()
 		return nil, err
+	}
+	if c.TLS != nil {
+		if n.tls, err = clientTLS(filepath.Join(dir, "tls/ca.pem")); err != nil {
+			n.removeDir()
+			return nil, err
+		}
 	}
 	if err := n.run(o.Log); err != nil {
 		n.removeDir()
 		return nil, err
 	}
 	if err := n.waitReady(ctx, o.ReadyTimeout); err != nil {
-		err = &startError{err, n.logTail(1000)}
 		n.kill()
+		if ctx.Err() != nil {
+			err = ctx.Err() // not the node's fault: what it said says nothing
+		} else {
+			err = n.failure(err)
+		}
 		n.removeDir()
 		return nil, err
 	}
@@ -223,26 +263,46 @@ func makeNodeDir(ctx context.Context, state string, o Options) (string, *fileLoc
 		}
 		parent = abs
 	}
+	fail := func(err error) (string, *fileLock, error) {
+		return "", nil, fmt.Errorf("make the data directory: %w", dirHint(err))
+	}
 	if err := os.MkdirAll(parent, 0o700); err != nil {
-		return "", nil, fmt.Errorf("make the data directory: %w", err)
+		return fail(err)
+	}
+	var disk syscall.Statfs_t
+	if err := syscall.Statfs(parent, &disk); err != nil {
+		return fail(fmt.Errorf("%s: %w", parent, err))
+	}
+	if err := checkSpace(parent, disk.Bavail*uint64(disk.Bsize)); err != nil {
+		return "", nil, err
 	}
 	// Between making a directory and locking it nobody may clean up.
 	guard, err := waitLock(ctx, filepath.Join(state, "nodes.lock"), nil)
 	if err != nil {
-		return "", nil, fmt.Errorf("make the data directory: %w", err)
+		return fail(err)
 	}
 	defer guard.unlock()
 	removeStale(parent)
 	dir, err := os.MkdirTemp(parent, "node-")
 	if err != nil {
-		return "", nil, fmt.Errorf("make the data directory: %w", err)
+		return fail(err)
 	}
 	lock, err := tryLock(filepath.Join(dir, "lock"))
 	if err != nil {
 		os.RemoveAll(dir)
-		return "", nil, fmt.Errorf("make the data directory: %w", err)
+		return fail(err)
 	}
 	return dir, lock, nil
+}
+
+// checkSpace refuses a disk on which RabbitMQ would soon stop taking messages
+// (disk_free_limit is 50 MB), or do so at once: publishers would hang.
+func checkSpace(dir string, free uint64) error {
+	const need = 200e6
+	if free >= need {
+		return nil
+	}
+	return fmt.Errorf("%s has %d MB free: a node needs %d MB there, since RabbitMQ takes no messages when little is left; free some, or set TMPDIR to a directory on a larger disk", dir, free/1e6, int(need/1e6))
 }
 
 // removeStale removes the data directories whose run is dead: they have a lock
@@ -269,12 +329,17 @@ func (n *node) removeDir() error {
 	return os.RemoveAll(n.dir)
 }
 
+// nodeName returns a name that no node has had. The port in it is for whoever reads logs.
+func nodeName(p nodePorts) string {
+	return fmt.Sprintf("genreport-%d-%s@localhost", p.amqp, strings.ToLower(rand.Text()[:12]))
+}
+
 // nodeEnv is what the node and its rabbitmqctl have in common.
-func nodeEnv(p nodePorts) map[string]string {
+func nodeEnv(name string, p nodePorts) map[string]string {
 	loopback := "-kernel inet_dist_use_interface {127,0,0,1}"
 	return map[string]string{
 		"HOME":                                guestDir + "/home",
-		"RABBITMQ_NODENAME":                   "genreport-" + strconv.Itoa(p.amqp) + "@localhost",
+		"RABBITMQ_NODENAME":                   name,
 		"RABBITMQ_CONFIG_FILE":                guestDir + "/rabbitmq.conf",
 		"RABBITMQ_ENABLED_PLUGINS_FILE":       guestDir + "/enabled_plugins",
 		"RABBITMQ_MNESIA_BASE":                guestDir + "/mnesia",
@@ -388,36 +453,98 @@ func descriptorLimit() uint64 {
 	return min(limit.Max, enough)
 }
 
-// waitReady polls until the node answers an AMQP greeting and management's overview.
+// waitReady polls until the node answers on management and AMQP. An answer
+// counts only while the node lives and if it is the node's own: another
+// program may hold a port that ours then fails to bind.
 func (n *node) waitReady(ctx context.Context, timeout time.Duration) error {
 	within, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	go func() {
+		select {
+		case <-n.done: // whoever answers now, or holds our question, is not this node
+			cancel()
+		case <-within.Done():
+		}
+	}()
 	api := n.api()
 	begin := time.Now()
-	amqpAnswers := false
 	for {
-		var err error
-		if !amqpAnswers {
-			_, err = dialGreet(within, dialTCP, loopbackAddress(n.ports.amqp))
-			amqpAnswers = err == nil
-			err = wrap("AMQP", err)
+		err := n.answers(within, api)
+		if err == nil {
+			err = checkAlarms(within, api)
 		}
-		if amqpAnswers {
-			var o overview
-			if err = api.get(within, "/api/overview", &o); err == nil {
-				return nil
-			}
+		if n.ended() {
+			return fmt.Errorf("it ended after %.1f s (%s)", time.Since(begin).Seconds(), exitText(n.waitErr))
+		}
+		var alarm *alarmError
+		if err == nil || errors.As(err, &alarm) {
+			return err
 		}
 		select {
-		case <-n.done:
-			return fmt.Errorf("it ended after %.1f s (%s)", time.Since(begin).Seconds(), exitText(n.waitErr))
 		case <-within.Done():
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			return fmt.Errorf("it was not ready within %v: %w", timeout, err)
 		case <-time.After(100 * time.Millisecond):
 		}
+		if within.Err() != nil && !n.ended() {
+			return fmt.Errorf("it was not ready within %v: %w", timeout, err)
+		}
+	}
+}
+
+// answers returns nil if management and AMQP answer as this node.
+func (n *node) answers(ctx context.Context, api *management) error {
+	var o overview
+	if err := api.get(ctx, "/api/overview", &o); err != nil {
+		return err
+	}
+	if o.Node != n.name {
+		return fmt.Errorf("another broker answers on its management port %d", n.ports.management)
+	}
+	greet := func(dial func(context.Context, string) (net.Conn, error), port int) error {
+		greeting, err := dialGreet(ctx, dial, loopbackAddress(port))
+		if err != nil {
+			return wrap("AMQP", err)
+		}
+		// The name of a cluster is that of its first node unless it is configured.
+		if greeting["cluster_name"] != o.Cluster {
+			return fmt.Errorf("another broker answers on its AMQP port %d", port)
+		}
+		return nil
+	}
+	if err := greet(dialTCP, n.ports.amqp); err != nil || n.tls == nil {
+		return err
+	}
+	d := tls.Dialer{Config: n.tls}
+	return greet(func(ctx context.Context, address string) (net.Conn, error) { return d.DialContext(ctx, "tcp", address) }, n.ports.amqps)
+}
+
+// An alarmError is a node that runs but takes no messages.
+type alarmError struct{ resources []string }
+
+func (e *alarmError) Error() string {
+	text := "it takes no messages, since its " + strings.Join(e.resources, " and ") + " alarm is on"
+	if slices.ContainsFunc(e.resources, func(r string) bool { return strings.HasPrefix(r, "disk") }) { // "disk space" of late
+		text += "; less than disk_free_limit is free where its data is: set TMPDIR to a directory on a larger disk"
+	}
+	if slices.Contains(e.resources, "memory") {
+		text += "; it is over vm_memory_high_watermark, a share of the machine's memory: free some, or raise it"
+	}
+	return text
+}
+
+func checkAlarms(ctx context.Context, api *management) error {
+	resources, err := api.alarms(ctx)
+	if err == nil && len(resources) > 0 {
+		return &alarmError{resources}
+	}
+	return err
+}
+
+func (n *node) ended() bool {
+	select {
+	case <-n.done:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -445,22 +572,26 @@ func (n *node) api() *management {
 	}
 }
 
-func (n *node) broker(label string, t *TLS) (*Broker, error) {
+func (n *node) broker(label string, t *TLS) *Broker {
 	b := &Broker{
 		label: label, node: n, management: n.api(),
 		uris: &uris{plain: "amqp://guest:guest@" + loopbackAddress(n.ports.amqp) + "/"},
 	}
 	if t == nil {
-		return b, nil
-	}
-	pem, err := os.ReadFile(filepath.Join(n.dir, "tls/ca.pem"))
-	pool := x509.NewCertPool()
-	if err != nil || !pool.AppendCertsFromPEM(pem) {
-		n.stop()
-		return nil, errors.New("the authority's file holds no certificate (PEM is expected)")
+		return b
 	}
 	b.caFile = t.CAFile
 	b.uris.tls = "amqps://guest:guest@" + net.JoinHostPort("localhost", strconv.Itoa(n.ports.amqps)) + "/"
-	b.tls = &tls.Config{RootCAs: pool, ServerName: "localhost"}
-	return b, nil
+	b.tls = n.tls
+	return b
+}
+
+// clientTLS returns the settings of a client that trusts the authority in a file.
+func clientTLS(caFile string) (*tls.Config, error) {
+	pem, err := os.ReadFile(caFile)
+	pool := x509.NewCertPool()
+	if err != nil || !pool.AppendCertsFromPEM(pem) {
+		return nil, errors.New("the authority's file holds no certificate (PEM is expected)")
+	}
+	return &tls.Config{RootCAs: pool, ServerName: "localhost"}, nil
 }

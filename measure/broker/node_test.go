@@ -38,8 +38,15 @@ var shared nodes
 const helperVariable = "GENREPORT_BROKER_TEST_HELPER"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(helperVariable) != "" {
+	switch os.Getenv(helperVariable) {
+	case "node":
 		helper()
+		return
+	case "taken":
+		takenHelper()
+		return
+	case "start":
+		startHelper()
 		return
 	}
 	// What a caller's environment may hold: none of it may reach a node.
@@ -157,7 +164,7 @@ func TestEval(t *testing.T) {
 		"6 * 7":  "42",
 		"6 * 7.": "42",
 		"application:get_env(rabbit, channel_max).":                "{ok,16}",
-		`io:format("a~nb~n"), node().`:                             "a\nb\n'genreport-" + strconv.Itoa(b.node.ports.amqp) + "@localhost'",
+		`io:format("a~nb~n"), node().`:                             "a\nb\n'" + b.node.name + "'",
 		`[os:getenv("ERL_LIBS_NONE"), init:get_argument(poison)].`: "[false,error]",
 	} {
 		got, err := b.Eval(context.Background(), expr)
@@ -584,12 +591,12 @@ func TestStartFails(t *testing.T) {
 		t.Errorf("noticed after %v", took)
 	}
 	_, err = Start(ctx, r, Config{}, Options{Dir: parent, ReadyTimeout: time.Second})
-	if err == nil || !strings.Contains(err.Error(), "not ready within 1s: AMQP: connection refused") {
+	if err == nil || !strings.Contains(err.Error(), "not ready within 1s: ask the management API for /api/overview: connection refused") {
 		t.Errorf("too slow: %v", err)
 	}
 	cancelled, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
 	defer cancel()
-	if _, err := Start(cancelled, r, Config{}, Options{Dir: parent}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := Start(cancelled, r, Config{}, Options{Dir: parent}); !errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "log") {
 		t.Errorf("cancelled: %v", err)
 	}
 	for _, c := range []Config{
@@ -615,20 +622,28 @@ func TestCollision(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, name := range []string{"amqp", "distribution"} {
+	secure, err := GenerateCertificates(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range []string{"amqp", "distribution", "management", "amqps", "epmd"} {
 		t.Run(name, func(t *testing.T) {
 			ports, err := reserveNodePorts()
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer releasePorts(ports.reserved)
-			number := []int{ports.amqp, ports.distribution}[i]
+			number := []int{ports.amqp, ports.distribution, ports.management, ports.amqps, ports.epmd}[i]
 			l, err := net.Listen("tcp", loopbackAddress(number))
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer l.Close()
-			n, err := launch(context.Background(), r, Config{}, Options{ReadyTimeout: 30 * time.Second}, state, ports)
+			timeout := 30 * time.Second
+			if name == "epmd" {
+				timeout = 5 * time.Second // the node waits, and says nothing
+			}
+			n, err := launch(context.Background(), r, Config{TLS: &secure}, Options{ReadyTimeout: timeout}, state, ports)
 			if err == nil {
 				n.stop()
 				t.Fatal("started on a port that is taken")
@@ -719,7 +734,7 @@ func processesOf(t *testing.T, dir string) []int {
 
 // What the helper process tells.
 type helperReport struct {
-	Dir       string
+	Dir, Name string
 	Processes []int
 	Address   string
 }
@@ -742,7 +757,7 @@ func helper() {
 	if err != nil {
 		fail(err)
 	}
-	report := helperReport{Dir: b.node.dir, Address: loopbackAddress(b.node.ports.amqp)}
+	report := helperReport{Dir: b.node.dir, Name: b.node.name, Address: loopbackAddress(b.node.ports.amqp)}
 	for _, p := range list {
 		report.Processes = append(report.Processes, p.pid)
 	}
@@ -755,7 +770,7 @@ func helper() {
 func TestKillNine(t *testing.T) {
 	rootfs(t, "forky")
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), helperVariable+"=1")
+	cmd.Env = append(os.Environ(), helperVariable+"=node")
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

@@ -15,6 +15,10 @@ type Rootfs struct {
 	Suite   string    // Debian's code name
 	Package string    // version of the package rabbitmq-server, such as 4.3.6-1
 	Built   time.Time // UTC
+
+	// While a Rootfs of Ensure or Refresh can be reached, its build is not
+	// pruned: the lock goes when the garbage collector, or the kernel, closes it.
+	use *fileLock
 }
 
 // CommandOptions says what a command in a root file system sees of the world.

@@ -197,6 +197,16 @@ func (n *node) logTail(lines int) string {
 	return lastLines(text, lines)
 }
 
+// said returns all that the node has said, on its log and on its console.
+func (n *node) said() string {
+	var all strings.Builder
+	for _, name := range []string{"log/rabbit.log", "console.log"} {
+		data, _ := os.ReadFile(filepath.Join(n.dir, name)) // it may not have come to that
+		all.Write(data)
+	}
+	return all.String()
+}
+
 // tailFile returns at most the last 64 kB of a file.
 func tailFile(path string) string {
 	f, err := os.Open(path)

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -125,6 +126,9 @@ func parseRemote(s string) (*remote, error) {
 	} else {
 		u.User = url.UserPassword(r.user, r.password)
 	}
+	if !validPort(u) {
+		return nil, errPort
+	}
 	r.address = net.JoinHostPort(r.host, portOr(u, map[string]string{"amqp": "5672", "amqps": "5671"}))
 	if u.RawQuery, err = r.takeParameters(u.RawQuery); err != nil {
 		return nil, err
@@ -152,11 +156,14 @@ func (r *remote) takeParameters(query string) (rest string, err error) {
 			if r.caFile, err = url.PathUnescape(value); err != nil {
 				return "", errors.New("cacertfile: invalid percent-encoding")
 			}
-		case "heartbeat", "channel_max", "connection_timeout":
+		case "connection_timeout":
 			others = append(others, part)
+		case "heartbeat", "channel_max", "frame_max":
+			// Some clients adopt them and some don't, and what is measured would not be what is stated.
+			return "", fmt.Errorf("%s can't be set in the URL, since it changes what clients do; leave it out, or set it in the broker's configuration", key)
 		default:
 			// Not repeated: an unescaped ? in a password ends up here.
-			return "", errors.New("a parameter after ? is not known; known are management, cacertfile, heartbeat, channel_max, connection_timeout")
+			return "", errors.New("a parameter after ? is not known; known are management, cacertfile, connection_timeout")
 		}
 	}
 	return strings.Join(others, "&"), nil
@@ -173,6 +180,9 @@ func (r *remote) setManagement(value string) error {
 	u, err := url.Parse(value)
 	if err != nil || u.Hostname() == "" || (u.Scheme != "http" && u.Scheme != "https") {
 		return errors.New("management: must be an http:// or https:// URL, such as http://HOST:15672")
+	}
+	if !validPort(u) {
+		return fmt.Errorf("management: %w", errPort)
 	}
 	r.mgmtUser, r.mgmtPass = r.user, r.password
 	if u.User != nil {
@@ -201,6 +211,14 @@ func (r *remote) tlsConfig() (*tls.Config, error) {
 		return nil, fmt.Errorf("cacertfile %s: no certificate in it (PEM is expected)", r.caFile)
 	}
 	return &tls.Config{ServerName: r.host, RootCAs: pool}, nil
+}
+
+var errPort = errors.New("the port must be a number from 1 to 65535")
+
+// validPort reports whether a URL's port, if it has one, exists.
+func validPort(u *url.URL) bool {
+	n, err := strconv.ParseUint(u.Port(), 10, 16)
+	return u.Port() == "" || (err == nil && n > 0)
 }
 
 func portOr(u *url.URL, defaults map[string]string) string {

@@ -17,8 +17,8 @@ func TestParseSpec(t *testing.T) {
 		{in: "amqp://h", label: "external", uri: "amqp://guest:guest@h", address: "h:5672"},
 		{in: "amqps://h/v", label: "external", uri: "amqps://guest:guest@h/v", address: "h:5671"},
 		{in: "amqp://u:p@[::1]:7/", label: "external", uri: "amqp://u:p@[::1]:7/", address: "[::1]:7"},
-		{in: "amqp://u:p%2Fq@h:1/%2Fv?heartbeat=0&management=http://h:15672/", label: "external",
-			uri: "amqp://u:p%2Fq@h:1/%2Fv?heartbeat=0", address: "h:1", base: "http://h:15672", user: "u", password: "p/q"},
+		{in: "amqp://u:p%2Fq@h:1/%2Fv?connection_timeout=9&management=http://h:15672/", label: "external",
+			uri: "amqp://u:p%2Fq@h:1/%2Fv?connection_timeout=9", address: "h:1", base: "http://h:15672", user: "u", password: "p/q"},
 		{in: "amqp://h?management=https%3A%2F%2Fm%3Ax%2540y%40h%3A15671%2Fsub", label: "external",
 			uri: "amqp://guest:guest@h", address: "h:5672", base: "https://h:15671/sub", user: "m", password: "x@y"},
 		{in: "amqp://h?management=http://m:x%40y@h:1", label: "external",
@@ -71,6 +71,13 @@ func TestParseSpecRefuses(t *testing.T) {
 		{"amqp://u:hush@h?management=ftp://u:hush@h", "http://"},
 		{"amqp://u:hush@h?management=http://u:hush/hush@h", "http://"},
 		{"user:hush@h", "not understood"},
+		{"amqp://u:hush@h:99999/", "from 1 to 65535"},
+		{"amqp://u:hush@h:65536", "from 1 to 65535"},
+		{"amqps://u:hush@h:0/", "from 1 to 65535"},
+		{"amqp://u:hush@h?management=http://u:hush@h:99999", "management: the port"},
+		{"amqp://u:hush@h?heartbeat=10", "heartbeat can't be set in the URL"},
+		{"amqp://u:hush@h?connection_timeout=9&channel_max=5", "channel_max can't be set in the URL"},
+		{"amqp://u:hush@h?frame_max=5", "frame_max can't be set in the URL"},
 	}
 	for _, tt := range tests {
 		s, err := ParseSpec(tt.in)
