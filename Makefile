@@ -1,5 +1,6 @@
 # Two commands do everything: `make report` and `make test`.
 PROFILE ?= quick
+PAGES ?= public
 GENREPORT = build/genreport
 
 .DELETE_ON_ERROR:
@@ -48,10 +49,10 @@ lint: ## formatting, go vet, staticcheck, and a tidy go.mod
 	go tool staticcheck ./...
 	go mod tidy -diff
 
-screenshots: assets build ## pictures of build/public or public, for looking at, in build/screenshots
+screenshots: assets build ## pictures of PAGES (default public), for looking at, in build/screenshots
 	@command -v google-chrome >/dev/null || scripts/apt-install chromium:chromium
 	@scripts/apt-install fonts-noto-cjk
-	scripts/screenshots
+	scripts/screenshots $(PAGES)
 
 clean: ## what was built; the cache of root file systems stays
 	rm -rf build node_modules

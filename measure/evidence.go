@@ -31,9 +31,9 @@ const (
 
 // The shares that Bound goes by.
 const (
-	hostIdleShare  = 0.10 // less idle core time than this, or
-	hostStealShare = 0.05 // more stolen: there was no machine left
-	busyShare      = 0.90 // of one core: it can't do more
+	HostIdleShare  = 0.10 // less idle core time than this, or
+	HostStealShare = 0.05 // more stolen: there was no machine left
+	BusyShare      = 0.90 // of one core: it can't do more
 )
 
 // Bound applies the rule: host before client before broker. On two cores the
@@ -45,13 +45,13 @@ func (c CPU) Bound() Bound {
 		return BoundUnknown
 	}
 	switch {
-	case c.Idle.Float64() < hostIdleShare*total || c.Steal.Float64() > hostStealShare*total:
+	case c.Idle.Float64() < HostIdleShare*total || c.Steal.Float64() > HostStealShare*total:
 		return BoundHost
-	case c.Processes > 0 && c.Clients.OK() && c.Clients.Float64() >= busyShare*c.Wall*float64(c.Processes):
+	case c.Processes > 0 && c.Clients.OK() && c.Clients.Float64() >= BusyShare*c.Wall*float64(c.Processes):
 		return BoundClient
 	case !c.Broker.OK():
 		return BoundUnknown
-	case c.Broker.Float64() >= busyShare*c.Wall:
+	case c.Broker.Float64() >= BusyShare*c.Wall:
 		return BoundBroker
 	}
 	return BoundNothing

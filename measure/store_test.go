@@ -445,3 +445,56 @@ func FuzzDecodeStrict(f *testing.F) {
 		}
 	})
 }
+
+// One process at a time writes a run; going on with it removes what a killed
+// one had not finished, and nothing that another is about to make.
+func TestOpen(t *testing.T) {
+	results := t.TempDir()
+	run := testRun()
+	w, err := Create(results, run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Open(results, run.ID)
+	wantError(t, err, run.ID, "is being measured by another process")
+	_, err = Open(results, "20000101T000000Z")
+	wantError(t, err, "there is no run 20000101T000000Z")
+	_, err = Open(results, "../x")
+	wantError(t, err, "is not of the form")
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	long := time.Now().Add(-time.Hour)
+	at := func(name string) string { return filepath.Join(results, name) }
+	for name, old := range map[string]bool{".tmp-stale": true, ".tmp-fresh": false, ".tmp-held": true} {
+		if err := os.Mkdir(at(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if old {
+			if err := os.Chtimes(at(name), long, long); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	held, err := lockDir(at(".tmp-held"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	if err := os.WriteFile(at(run.ID+"/.tmp-1"), []byte("{"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	w, err = Open(results, run.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for name, want := range map[string]bool{".tmp-stale": false, ".tmp-fresh": true, ".tmp-held": true, run.ID + "/.tmp-1": false, run.ID + "/run.json": true} {
+		if _, err := os.Lstat(at(name)); (err == nil) != want {
+			t.Errorf("%s is there: %v", name, err == nil)
+		}
+	}
+	if err := w.WriteResult(testResult(run)); err != nil {
+		t.Error(err)
+	}
+}

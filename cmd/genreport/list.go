@@ -28,10 +28,12 @@ func experimentsCommand(_ context.Context, args []string, s streams) error {
 		Brokers []string                  `json:"brokers"`
 		Cases   []measure.Labels          `json:"cases"`
 		Metrics map[string]measure.Metric `json:"metrics"`
+		Texts   map[string]string         `json:"texts"`
+		Params  map[string]string         `json:"parameters"` // of the profile standard
 	}
 	var rows []row
 	for _, e := range experiments.All() {
-		r := row{Name: e.Name, Title: e.Title, Method: e.Method, Brokers: e.Brokers, Metrics: e.Metrics}
+		r := row{Name: e.Name, Title: e.Title, Method: e.Method, Brokers: e.Brokers, Metrics: e.Metrics, Texts: e.Texts, Params: e.Params(experiments.Standard)}
 		for _, c := range e.Cases(experiments.Standard) {
 			r.Cases = append(r.Cases, c.Labels)
 		}
@@ -55,6 +57,12 @@ func experimentsCommand(_ context.Context, args []string, s streams) error {
 		for _, name := range sortedKeys(r.Metrics) {
 			m := r.Metrics[name]
 			fmt.Fprintf(w, "  metric   %s\t%s\t%s\n", name, m.Unit, m.Description)
+		}
+		for _, name := range sortedKeys(r.Texts) {
+			fmt.Fprintf(w, "  text     %s\t\t%s\n", name, r.Texts[name])
+		}
+		for _, name := range sortedKeys(r.Params) {
+			fmt.Fprintf(w, "  given    @%s\t\t%s\n", name, r.Params[name])
 		}
 		if err := w.Flush(); err != nil {
 			return err

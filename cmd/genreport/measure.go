@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -11,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"genreport/measure"
@@ -46,7 +46,7 @@ func (f *measureFlags) register(fs *flag.FlagSet, defaultProfile string) {
 	fs.IntVar(&f.repeats, "repeats", 0, "measure each case `N` times (default: the profile's number)")
 	fs.StringVar(&f.run, "run", "", "`ID` of the run (default: the time it starts, such as 20060102T150405Z)")
 	fs.BoolVar(&f.resume, "resume", false, "go on with the run that --run names: measure what its plan has and its files lack;\nbrokers given by URL must be given again, everything else is in run.json")
-	fs.StringVar(&f.results, "results", "", "`DIR` for result files (default: content/results; build/results for the profile quick)")
+	fs.StringVar(&f.results, "results", "", "`DIR` for result files (default: content/results; build/results for the profile quick,\nfor a part of the cases, and for brokers given by URL)")
 	fs.StringVar(&f.mirror, "mirror", "", "`URL` of a Debian archive (default: $GENREPORT_MIRROR, or the machine's own apt configuration)")
 	fs.BoolVar(&f.dryRun, "dry-run", false, "print the plan and its estimated time, and measure nothing")
 	fs.BoolVar(&f.quiet, "quiet", false, "say only what goes wrong")
@@ -82,9 +82,12 @@ func (f *measureFlags) measure(ctx context.Context, s streams) (id string, err e
 	if err != nil {
 		return "", usageError{err}
 	}
+	if f.results == "" && !f.resume && (!plan.Whole() || hasURL(specs)) {
+		// Parts, and measurements of someone's own broker, are not for publishing.
+		f.results = resultsFor("", experiments.Quick)
+	}
 	if f.dryRun {
-		printPlan(s, todo)
-		return "", nil
+		return "", printPlan(s, todo)
 	}
 	if f.run != "" {
 		if !measure.ValidRunID(f.run) {
@@ -105,10 +108,11 @@ func (f *measureFlags) measure(ctx context.Context, s streams) (id string, err e
 		Results: f.resultsDir(),
 		Tool:    toolVersion(ctx),
 		Log:     p.say,
+		Warn:    p.warn,
 		OnCell:  p.cell,
 	}
 	// Ending in order takes seconds; whoever asks a second time does not want to wait.
-	defer context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })()
+	defer context.AfterFunc(ctx, func() { signal.Reset(endings()...) })()
 	var written measure.Run
 	var failed int
 	began := time.Now()
@@ -132,6 +136,15 @@ func (f *measureFlags) measure(ctx context.Context, s streams) (id string, err e
 		return written.ID, unmetError{fmt.Errorf("%d of %d cells failed; the reasons are above and in the result files", failed, len(plan.Cells))}
 	}
 	return written.ID, nil
+}
+
+func hasURL(specs map[string]broker.Spec) bool {
+	for _, s := range specs {
+		if s.Kind() == broker.KindURL {
+			return true
+		}
+	}
+	return false
 }
 
 // mirror is the archive that was asked for; "" leaves it to apt's configuration.
@@ -304,15 +317,20 @@ func parseCase(text string) (measure.Labels, error) {
 	return labels, nil
 }
 
-func printPlan(s streams, p runner.Plan) {
+func printPlan(s streams, p runner.Plan) error {
+	out := bufio.NewWriter(s.out)
 	warmup, cells := p.Planned()
 	for _, c := range warmup {
-		fmt.Fprintf(s.out, "warm-up\t%s\t%s\n", c.Experiment, c.Labels)
+		fmt.Fprintf(out, "warm-up\t%s\t%s\n", c.Experiment, c.Labels)
 	}
 	for i, c := range cells {
-		fmt.Fprintf(s.out, "%d\t%s\t%s\trepeat %d\n", i+1, c.Experiment, c.Labels, c.Repeat)
+		fmt.Fprintf(out, "%d\t%s\t%s\trepeat %d\n", i+1, c.Experiment, c.Labels, c.Repeat)
 	}
 	fmt.Fprintf(s.err, "%d cells, about %s\n", len(cells), round(p.Estimate()))
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("printing the plan: %w", err)
+	}
+	return nil
 }
 
 func workerCommand(ctx context.Context, args []string, s streams) error {

@@ -29,6 +29,8 @@ Usage: genreport [command] [flags]
   measure      run experiments and write result files
   render       make the pages in public/ from content/ and its results
   check        tell what does not hold in content, results and pages
+  show         print a run as tables
+  compare      tell what changed between two runs, or between broker versions
   experiments  list what can be measured
   brokers      list root file systems that are cached and what the archive has
 
@@ -38,7 +40,8 @@ Usage: genreport [command] [flags]
   genreport run --profile standard   for publishing; pages in public
 
 Exit status: 0 fine, 1 it could not be done, 2 wrong usage or input,
-3 done, but something does not hold (a measurement failed, a link is broken).
+3 done, but something does not hold (a measurement failed, a link is broken, runs
+are not comparable).
 `
 
 // streams are where a command reads and writes: data to out, talk to err.
@@ -59,10 +62,22 @@ func commands() []command {
 		{"measure", measureCommand},
 		{"render", renderCommand},
 		{"check", checkCommand},
+		{"show", showCommand},
+		{"compare", compareCommand},
 		{"experiments", experimentsCommand},
 		{"brokers", brokersCommand},
 		{"worker", workerCommand}, // the load client process; not for people
 	}
+}
+
+// endings are the signals that end a run in order. Under nohup a terminal that
+// goes away is not one.
+func endings() []os.Signal {
+	all := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		all = append(all, syscall.SIGHUP)
+	}
+	return all
 }
 
 // run is the program: it returns the exit status.
@@ -78,7 +93,7 @@ func run(args []string, in io.Reader, out, errOut io.Writer) int {
 		fmt.Fprint(out, usage)
 		return exitOK
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
 	defer stop()
 	for _, c := range commands() {
 		if c.name != name {
@@ -154,22 +169,54 @@ func status(err error, command string, errOut io.Writer) int {
 
 // parse reads flags that take no positional arguments.
 func parse(fs *flag.FlagSet, args []string, s streams, about string) error {
+	_, err := parseWith(fs, args, s, positional{}, about)
+	return err
+}
+
+// positional is what a command takes beside its flags.
+type positional struct {
+	usage       string // such as "RUN [RUN]"
+	least, most int
+}
+
+// parseWith reads flags and positional arguments in any order: who compares a
+// run adds --by at the end.
+func parseWith(fs *flag.FlagSet, args []string, s streams, p positional, about string) ([]string, error) {
 	fs.SetOutput(io.Discard)
 	fs.Usage = func() {}
-	err := fs.Parse(args)
-	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintf(s.out, "Usage: genreport %s [flags]\n\n%s\n\nFlags:\n", fs.Name(), about)
-		fs.SetOutput(s.out)
-		fs.PrintDefaults()
-		return err
+	wrong := func(err error) ([]string, error) {
+		return nil, usageError{fmt.Errorf("%w; see `genreport %s --help`", err, fs.Name())}
 	}
-	if err != nil {
-		return usageError{fmt.Errorf("%w; see `genreport %s --help`", err, fs.Name())}
+	var given []string
+	for {
+		err := fs.Parse(args)
+		if errors.Is(err, flag.ErrHelp) {
+			usage := strings.TrimSpace(p.usage + " [flags]")
+			fmt.Fprintf(s.out, "Usage: genreport %s %s\n\n%s\n\nFlags:\n", fs.Name(), usage, about)
+			fs.SetOutput(s.out)
+			fs.PrintDefaults()
+			return nil, err
+		}
+		if err != nil {
+			return wrong(err)
+		}
+		rest := fs.Args()
+		if n := len(args) - len(rest); n > 0 && args[n-1] == "--" { // only arguments follow
+			given = append(given, rest...)
+			break
+		}
+		if len(rest) == 0 {
+			break
+		}
+		given, args = append(given, rest[0]), rest[1:]
 	}
-	if fs.NArg() > 0 {
-		return usageError{fmt.Errorf("unexpected argument %q; see `genreport %s --help`", fs.Arg(0), fs.Name())}
+	if len(given) > p.most {
+		return wrong(fmt.Errorf("unexpected argument %q", given[p.most]))
 	}
-	return nil
+	if len(given) < p.least {
+		return wrong(fmt.Errorf("it needs %s", p.usage))
+	}
+	return given, nil
 }
 
 // list is a flag that may be given several times.

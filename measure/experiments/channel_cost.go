@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,15 +77,9 @@ func measureChannelCost(ctx context.Context, env Env, c Case) (Sample, error) {
 	}{{"", readNode}, {"_gc", readCollected}} {
 		before, after, r, ready, err := openBetween(ctx, env, c, n, pass.read)
 		if err != nil {
-			if errors.Is(err, broker.ErrNotAvailable) {
-				s.Values["processes"+pass.suffix] = measure.Missing(err.Error())
-				s.Values["memory"+pass.suffix] = measure.Missing(err.Error())
-				continue
-			}
 			return Sample{}, err
 		}
-		s.Values["processes"+pass.suffix] = measure.Int(after.processes - before.processes)
-		s.Values["memory"+pass.suffix] = measure.Int(after.memory - before.memory)
+		s.Values["processes"+pass.suffix], s.Values["memory"+pass.suffix] = after.minus(before)
 		s.Values["open_time"] = measure.Float(r.Elapsed)
 		s.Clients = []measure.Client{describe(c, ready)}
 	}
@@ -118,8 +113,19 @@ func openBetween(ctx context.Context, env Env, c Case, n int, read func(context.
 	return
 }
 
-// reading is a node's Erlang processes and memory (bytes).
-type reading struct{ processes, memory int64 }
+// reading is a node's Erlang processes and memory (bytes), or why it can't be
+// read: the channels of a broker given by URL can be opened all the same.
+type reading struct {
+	processes, memory int64
+	unavailable       string
+}
+
+func (r reading) minus(before reading) (processes, memory measure.Value) {
+	if why := cmp.Or(before.unavailable, r.unavailable); why != "" {
+		return measure.Missing(why), measure.Missing(why)
+	}
+	return measure.Int(r.processes - before.processes), measure.Int(r.memory - before.memory)
+}
 
 const readExpr = `io_lib:format("~b ~b", [erlang:system_info(process_count), erlang:memory(total)])`
 
@@ -132,6 +138,9 @@ func readCollected(ctx context.Context, b *broker.Broker) (reading, error) {
 }
 
 func parseReading(out string, err error) (reading, error) {
+	if errors.Is(err, broker.ErrNotAvailable) {
+		return reading{unavailable: err.Error()}, nil
+	}
 	if err != nil {
 		return reading{}, fmt.Errorf("reading the node's processes and memory: %w", err)
 	}

@@ -48,7 +48,7 @@ func channelLimit() Experiment {
 					Case{Labels: with(base, "request", "100"), Estimate: 3 * time.Second})
 				for _, limit := range []string{"16", "0"} {
 					c := Case{Labels: with(base, "node", "channel_max="+limit), Settings: map[string]string{"channel_max": limit}, Estimate: 3 * time.Second}
-					if limit == "0" && client == clientPika && p != Quick {
+					if limit == "0" && client == "pika" && p != Quick {
 						c.Estimate = 3 * time.Minute
 					}
 					cases = append(cases, c)

@@ -65,14 +65,19 @@ type Sample struct {
 	Values  map[string]measure.Value
 	Texts   map[string]string
 	Clients []measure.Client // who put on the load
+	Missing string           // why the broker can't be asked this at all, which is no failure
 	// What stands behind the values. A sample whose integrity does not add up
 	// fails its cell: the runner checks that, the same for all experiments.
 	CPU       *measure.CPU
+	Series    map[string]measure.Series
+	Latency   map[string]measure.Histogram
 	Integrity *measure.Integrity
 }
 
 // Env is what a measurement may use.
 type Env struct {
+	// Suffix of queue names: keeps runs on the same broker apart.
+	Suffix  string
 	Broker  *broker.Broker
 	CA      string // PEM; trusted for the broker instead of the system's authorities
 	Profile Profile
@@ -114,14 +119,14 @@ func Methods() map[string]int {
 	return m
 }
 
-// The client labels.
-const (
-	clientGo        = "go"         // amqp091-go as it comes
-	clientGoBatched = "go-batched" // amqp091-go on a connection that gathers writes
-	clientPika      = "pika"       // pika, from a Debian root file system
-)
-
-func clients() []string { return []string{clientGo, clientGoBatched, clientPika} }
+// clients are the labels of all load clients.
+func clients() []string {
+	var out []string
+	for _, k := range load.Kinds() {
+		out = append(out, k.Label)
+	}
+	return out
+}
 
 // messageSize is the body of every message in the experiments of the first
 // article. The post does not give its own. Bytes.
@@ -137,8 +142,11 @@ func connect(ctx context.Context, env Env, c Case, job load.Job) (*load.Client, 
 	if err != nil {
 		return nil, err
 	}
-	job.URI, job.CA = env.Broker.URI(), env.CA
-	job.Batched = label == clientGoBatched
+	kind, ok := load.KindOf(label)
+	if !ok {
+		return nil, fmt.Errorf("unknown client %q", label)
+	}
+	job.URI, job.CA, job.Batched = env.Broker.URI(), env.CA, kind.Batched
 	return load.Start(ctx, cmd, job, nil)
 }
 

@@ -64,7 +64,7 @@ func env(t *testing.T) Env {
 		}
 	}
 	return Env{Broker: shared.b, Profile: Quick, Client: func(ctx context.Context, label string) (*exec.Cmd, error) {
-		if label == clientPika {
+		if label == "pika" {
 			return shared.root.Command(ctx, broker.CommandOptions{}, "python3", "-c", load.PikaScript), nil
 		}
 		cmd := exec.CommandContext(ctx, os.Args[0])
@@ -258,11 +258,11 @@ func TestThroughputValues(t *testing.T) {
 
 func TestParseReading(t *testing.T) {
 	for out, want := range map[string]reading{
-		"412 123456789":         {412, 123456789},
-		"412 9876543210ok":      {412, 9876543210}, // put_chars' own value follows
-		"412 123456789\nok":     {412, 123456789},
-		"  7 8":                 {7, 8},
-		"1 9223372036854775807": {1, math.MaxInt64},
+		"412 123456789":         {processes: 412, memory: 123456789},
+		"412 9876543210ok":      {processes: 412, memory: 9876543210}, // put_chars' own value follows
+		"412 123456789\nok":     {processes: 412, memory: 123456789},
+		"  7 8":                 {processes: 7, memory: 8},
+		"1 9223372036854775807": {processes: 1, memory: math.MaxInt64},
 	} {
 		if got, err := parseReading(out, nil); got != want || err != nil {
 			t.Errorf("%q: %+v, %v", out, got, err)

@@ -33,7 +33,7 @@ func channelThroughput() Experiment {
 	return Experiment{
 		Name:    "channel-throughput",
 		Title:   "Do more channels on one connection publish faster?",
-		Method:  1,
+		Method:  2, // 2: no heartbeats, and queues that pause are waited for
 		Metrics: throughputMetrics(),
 		Repeats: throughputRepeats,
 		Params:  func(p Profile) map[string]string { return throughputParams(channelMessages(p)) },
@@ -60,7 +60,7 @@ func connectionThroughput() Experiment {
 	return Experiment{
 		Name:    "connection-throughput",
 		Title:   "Do more connections publish faster?",
-		Method:  1,
+		Method:  2, // 2: no heartbeats, and queues that pause are waited for
 		Metrics: throughputMetrics(),
 		Repeats: throughputRepeats,
 		Params:  func(p Profile) map[string]string { return throughputParams(connectionMessages(p)) },
@@ -104,7 +104,7 @@ func throughputCases(key string, counts []int, messages func(n int) int) []Case 
 	var cases []Case
 	for _, client := range clients() {
 		rate := 30_000
-		if client == clientPika {
+		if client == "pika" {
 			rate = 15_000
 		}
 		for _, n := range counts {
@@ -120,15 +120,15 @@ func throughputCases(key string, counts []int, messages func(n int) int) []Case 
 // measureThroughput lets processes publish side by side, each messages over
 // its own connection and channels, and counts what arrived.
 func measureThroughput(ctx context.Context, env Env, c Case, processes, channels, messages int) (s Sample, err error) {
-	uri := env.Broker.URI()
-	if err := load.DeclareEmpty(ctx, uri, env.CA, throughputQueue); err != nil {
+	uri, queue := env.Broker.URI(), throughputQueue+env.Suffix
+	if err := load.DeclareEmpty(ctx, uri, env.CA, queue); err != nil {
 		return s, err
 	}
 	defer func() {
 		// Cleaning up is not given up with the cell, and does not hold up its end for long.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpLimit)
 		defer cancel()
-		err = errors.Join(err, load.Delete(ctx, uri, env.CA, throughputQueue))
+		err = errors.Join(err, load.Delete(ctx, uri, env.CA, queue))
 	}()
 	return publishWindow(ctx, env, c, processes, channels, messages, 0)
 }
@@ -138,7 +138,8 @@ const cleanUpLimit = 10 * time.Second
 
 // publishWindow is one measurement on a queue that holds already messages.
 func publishWindow(ctx context.Context, env Env, c Case, processes, channels, messages, already int) (s Sample, err error) {
-	job := load.Job{Role: load.Publish, Channels: channels, Queue: throughputQueue, Messages: messages, Size: messageSize, Limit: 300}
+	queue := throughputQueue + env.Suffix
+	job := load.Job{Role: load.Publish, Channels: channels, Queue: queue, Messages: messages, Size: messageSize, Limit: 300}
 	var group []*load.Client
 	defer func() {
 		for _, client := range group {
@@ -176,7 +177,7 @@ func publishWindow(ctx context.Context, env Env, c Case, processes, channels, me
 	s.Values["broker_cpu"] = s.CPU.Broker
 	s.Clients = []measure.Client{describe(c, group[0].Ready)}
 
-	depth, err := settledDepth(ctx, env.Broker.URI(), env.CA, throughputQueue, already+sent)
+	depth, err := settledDepth(ctx, env.Broker.URI(), env.CA, queue, already+sent)
 	if err != nil {
 		return s, err
 	}
@@ -196,15 +197,23 @@ func withoutConfirms(sent, enqueued int) *measure.Integrity {
 	}
 }
 
+// depthPatience is how many seconds without a new message mean that no more come.
+const depthPatience = 5
+
 // settledDepth waits until the queue holds want messages, or no more arrive: a
 // queue tells its depth before it takes in what waits for it.
 func settledDepth(ctx context.Context, uri, ca, queue string, want int) (int, error) {
-	for last := -1; ; {
+	for last, still := -1, 0; ; {
 		depth, err := load.Depth(ctx, uri, ca, queue)
-		if err != nil || depth >= want || depth == last {
+		if err != nil || depth >= want {
 			return depth, err
 		}
-		last = depth
+		if still++; depth != last {
+			last, still = depth, 0
+		}
+		if still == depthPatience { // a queue may pause
+			return depth, nil
+		}
 		if err := sleep(ctx, time.Second); err != nil {
 			return depth, err
 		}

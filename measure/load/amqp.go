@@ -139,6 +139,12 @@ func describe(t Tune) *Ready {
 	return &Ready{Library: "amqp091-go", Version: libraryVersion(), Runtime: runtime.Version(), Tune: t}
 }
 
+// Check opens a connection and a channel, and closes them: user, password,
+// virtual host and certificate are right then.
+func Check(ctx context.Context, uri, ca string) error {
+	return withChannel(ctx, uri, ca, func(*amqp.Channel) error { return nil })
+}
+
 // DeclareEmpty makes sure that the queue (durable, classic) is there and new.
 func DeclareEmpty(ctx context.Context, uri, ca, queue string) error {
 	return withChannel(ctx, uri, ca, func(ch *amqp.Channel) error {

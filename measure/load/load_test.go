@@ -44,7 +44,7 @@ func TestRedactText(t *testing.T) {
 		{"amqp://guest:guest@h/", "guest is refused", "guest is refused"},
 		{"amqp://u@h/", "u is refused", "*** is refused"},
 		{"amqp://u:@h/", "user 'u' at h:5672 refused", "user '***' at (the broker's host):5672 refused"},
-		{"amqp://guest:guest@127.0.0.1:9500/", "dial 127.0.0.1:9500 as guest", "dial 127.0.0.1:9500 as guest"},
+		{"amqp://guest:guest@127.0.0.1:9500/", "dial tcp 127.0.0.1:9500 or [::1]:9500 as guest 1.4.4", "dial tcp (an address) or (an address) as guest 1.4.4"},
 		{"amqp://alice:hush@mq.example.org/", "lookup mq.example.org: no such host", "lookup (the broker's host): no such host"},
 		{"", "text", "text"},
 		{"amqp://u:%zz@h/", "dial amqp://u:%zz@h/", "dial (the broker's URI)"},

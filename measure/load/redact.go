@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"net/url"
+	"regexp"
 	"strings"
 )
 
@@ -21,11 +22,15 @@ func redact(err error, uri string) error {
 	return errors.New(text)
 }
 
+// address is an IP address with a port, as errors of sockets have it.
+var address = regexp.MustCompile(`\b\d{1,3}(\.\d{1,3}){3}:\d+\b|\[[0-9a-fA-F:]*:[0-9a-fA-F:]*(%\w+)?\]:\d+\b`)
+
 func redactText(text, uri string) string {
 	if uri == "" {
 		return text
 	}
 	text = strings.ReplaceAll(text, uri, "(the broker's URI)")
+	text = address.ReplaceAllString(text, "(an address)")
 	u, err := url.Parse(uri)
 	if err != nil {
 		return text
@@ -58,6 +63,10 @@ func redactPassword(text, uri string, u *url.URL) string {
 		}
 	}
 	for _, secret := range secrets {
+		if len(secret) < 4 { // parts of words would be replaced, and tell it
+			text = replaceWord(text, secret, "***")
+			continue
+		}
 		text = strings.ReplaceAll(text, secret, "***")
 	}
 	return text

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -242,17 +243,23 @@ func TestControl(t *testing.T) {
 			for i := range p.Cells {
 				p.Cells[i].c.Estimate = tt.estimate
 			}
+			var rates []float64 // each of them as often as makes a third of a control
+			for _, r := range tt.rates {
+				if rates = append(rates, r); r != 0 {
+					rates = append(rates, slices.Repeat([]float64{r}, experiments.ControlRepeats/3-1)...)
+				}
+			}
 			n := 0
 			p.control.experiment.Measure = func(context.Context, experiments.Env, experiments.Case) (experiments.Sample, error) {
-				rate := tt.rates[n]
+				rate := rates[n]
 				if n++; rate == 0 {
 					return experiments.Sample{}, errors.New("it went wrong")
 				}
 				return experiments.Sample{Values: map[string]measure.Value{"rate": measure.Float(rate)}}, nil
 			}
 			run, failed, err := Run(context.Background(), h, p, measure.NewRun(time.Now(), "quick"))
-			if err != nil || failed != 0 || n != len(tt.rates) {
-				t.Fatalf("%d failed, %d of %d control loads, %v", failed, n, len(tt.rates), err)
+			if err != nil || failed != 0 || n != len(rates) {
+				t.Fatalf("%d failed, %d of %d control loads, %v", failed, n, len(rates), err)
 			}
 			var got []string
 			last := 0.0

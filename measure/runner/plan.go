@@ -272,6 +272,12 @@ func (p Plan) Planned() (warmup, cells []measure.PlannedCell) {
 	return warmup, cells
 }
 
+// Whole reports whether every experiment of the plan is measured as its profile
+// says.
+func (p Plan) Whole() bool {
+	return !slices.ContainsFunc(p.Cells, func(c cell) bool { return c.repeat == 1 && !p.whole(c.experiment) })
+}
+
 // whole reports whether the experiment is measured in every case and as often
 // as the profile says, on the brokers on which it is measured at all.
 func (p Plan) whole(e experiments.Experiment) bool {

@@ -171,20 +171,18 @@ func (p Plan) sameResults(results map[string]measure.Result) error {
 	var errs []error
 	for name, res := range results {
 		planned := p.planned(name)
-		if extra := planned - len(p.Missing(results).of(name)) - len(res.Cells); extra != 0 || res.Planned != planned {
+		if extra := planned - len(p.Missing(results).of(name)) - len(res.Cells); extra != 0 || res.Planned != planned || planned == 0 {
 			errs = append(errs, fmt.Errorf("the plan changed: %s holds cells that are not in it, or others were planned", name))
 			continue
 		}
-		for _, c := range p.of(name) {
-			if !maps.EqualFunc(res.Metrics, c.experiment.Metrics, func(a, b measure.Metric) bool {
-				return a.Unit == b.Unit && a.Better == b.Better && a.Exact == b.Exact
-			}) {
-				errs = append(errs, fmt.Errorf("the metrics of %s changed", name))
-			}
-			if now := c.experiment.Params(p.Selection.Profile); !maps.Equal(res.Parameters, now) {
-				errs = append(errs, fmt.Errorf("the parameters of %s changed from %v to %v", name, res.Parameters, now))
-			}
-			break
+		e := p.of(name)[0].experiment
+		if !maps.EqualFunc(res.Metrics, e.Metrics, func(a, b measure.Metric) bool {
+			return a.Unit == b.Unit && a.Better == b.Better && a.Exact == b.Exact
+		}) {
+			errs = append(errs, fmt.Errorf("the metrics of %s changed", name))
+		}
+		if now := e.Params(p.Selection.Profile); !maps.Equal(res.Parameters, now) {
+			errs = append(errs, fmt.Errorf("the parameters of %s changed from %v to %v", name, res.Parameters, now))
 		}
 	}
 	return errors.Join(errs...)

@@ -28,7 +28,8 @@ type Host struct {
 	Worker  []string               // command line of the Go load client
 	Results string                 // directory
 	Tool    measure.Tool
-	Log     func(string)   // what a person should know, a line each
+	Log     func(string)   // what a person may want to know, a line each
+	Warn    func(string)   // what goes wrong; nil: told to Log
 	OnCell  func(Progress) // before each cell; may be nil
 }
 
@@ -143,6 +144,8 @@ type runner struct {
 	failed  int
 	began   time.Time // of the run; what started_s counts from
 	session time.Time // when this process took it up
+
+	measuring time.Time // when the brokers were ready
 }
 
 func (r *runner) measureAll(ctx context.Context, ready func() error) error {
@@ -156,7 +159,7 @@ func (r *runner) measureAll(ctx context.Context, ready func() error) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			r.host.Log("the pika client can't be had, its cells will fail: " + r.pikaErr.Error())
+			r.warnUser("the pika client can't be had, its cells will fail: " + r.pikaErr.Error())
 		}
 	}
 	if err := ready(); err != nil {
@@ -165,8 +168,9 @@ func (r *runner) measureAll(ctx context.Context, ready func() error) error {
 	if err := r.writer.WriteRun(r.run); err != nil {
 		return err
 	}
-	total := r.plan.estimate(r.todo)
-	var spent time.Duration // of the estimate
+	r.measuring = time.Now()
+	total := r.plan.estimate(r.todo) - time.Duration(len(r.plan.Brokers))*nodeStart // these are over
+	var spent time.Duration                                                         // of the estimate
 	warmup := warmsUp(r.plan.Warmup, r.todo)
 	progress := func(done int, c cell, name string) {
 		if r.host.OnCell != nil {
@@ -182,7 +186,7 @@ func (r *runner) measureAll(ctx context.Context, ready func() error) error {
 			return ctx.Err()
 		}
 		if failure != nil {
-			r.host.Log("failed: " + name + ": " + failure.Reason)
+			r.warnUser("failed: " + name + ": " + failure.Reason)
 		}
 		r.note(s.Clients)
 	}
@@ -204,7 +208,7 @@ func (r *runner) measureAll(ctx context.Context, ready func() error) error {
 			return ctx.Err()
 		}
 		if cell.Failure != nil {
-			r.host.Log("failed: " + c.name() + ": " + cell.Failure.Reason)
+			r.warnUser("failed: " + c.name() + ": " + cell.Failure.Reason)
 			r.failed++
 		}
 		if err := r.record(c, cell); err != nil {
@@ -222,6 +226,11 @@ func (r *runner) openDescribed(ctx context.Context, label string) error {
 		return err
 	}
 	r.nodes[label] = b
+	if r.host.Specs[label].Kind() == broker.KindURL { // one of ours has the right password
+		if err := load.Check(ctx, b.URI(), readCA(b.CAFile())); err != nil {
+			return fmt.Errorf("opening a connection and a channel on %s: %w", label, err)
+		}
+	}
 	info, err := b.Info(ctx)
 	if err != nil {
 		return fmt.Errorf("asking %s for its versions: %w", label, err)
@@ -254,7 +263,7 @@ func (r *runner) control(ctx context.Context, when string) error {
 				return ctx.Err()
 			}
 			if failure != nil {
-				r.host.Log("failed: control load, " + label + ": " + failure.Reason)
+				r.warnUser("failed: control load, " + label + ": " + failure.Reason)
 				out.Rate = measure.Missing(failure.Reason)
 				break
 			}
@@ -277,13 +286,16 @@ func (r *runner) control(ctx context.Context, when string) error {
 func (r *runner) left(total, spent time.Duration) time.Duration {
 	left := total - spent
 	if spent > 10*time.Second {
-		left = time.Duration(float64(left) * float64(time.Since(r.session)) / float64(spent+time.Duration(len(r.plan.Brokers))*nodeStart))
+		left = time.Duration(float64(left) * float64(time.Since(r.measuring)) / float64(spent))
 	}
 	return max(left, 0).Round(time.Second)
 }
 
 func (r *runner) usesPika() bool {
-	return slices.ContainsFunc(r.todo, func(c cell) bool { return c.c.Labels["client"] == "pika" })
+	return slices.ContainsFunc(r.todo, func(c cell) bool {
+		kind, _ := load.KindOf(c.c.Labels["client"])
+		return kind.Script != ""
+	})
 }
 
 // open starts or finds the broker of a label in its default configuration.
@@ -317,7 +329,7 @@ func (r *runner) node(ctx context.Context, c cell) (*broker.Broker, error) {
 		if !ended(b) {
 			return b, nil
 		}
-		r.host.Log(c.broker + " had ended; starting it again")
+		r.warnUser(c.broker + " had ended; starting it again")
 		if b != nil {
 			if err := b.Stop(); err != nil { // its data directory is still there
 				return nil, err
@@ -333,9 +345,10 @@ func (r *runner) node(ctx context.Context, c cell) (*broker.Broker, error) {
 	}
 	spec := r.host.Specs[c.broker]
 	if spec.Kind() == broker.KindURL {
-		return nil, errors.New("not measured: the configuration of a broker given by URL can't be changed")
+		return nil, fmt.Errorf("%w: the configuration of a broker given by URL can't be changed", broker.ErrNotAvailable)
 	}
-	if key := c.nodeKey(); key != r.variant.key || ended(r.variant.node) {
+	// One that does not start is not tried again for each of its cells.
+	if key := c.nodeKey(); key != r.variant.key || r.variant.err == nil && ended(r.variant.node) {
 		if err := r.closeVariant(); err != nil {
 			return nil, err
 		}
@@ -368,8 +381,15 @@ func answers(ctx context.Context, b *broker.Broker) bool {
 	if err != nil {
 		return false
 	}
-	c.Close()
-	return true
+	defer c.Close()
+	// A process that is stopped takes connections too, the kernel does it for it;
+	// only one that lives answers. To TLS this is a broken hello, which has an answer.
+	c.SetDeadline(time.Now().Add(5 * time.Second))
+	if _, err := c.Write([]byte("AMQP\x00\x00\x09\x01")); err != nil {
+		return false
+	}
+	_, err = c.Read(make([]byte, 1))
+	return err == nil
 }
 
 func (r *runner) closeVariant() error {
@@ -399,12 +419,14 @@ func (r *runner) measureCell(ctx context.Context, c cell) measure.Cell {
 	s, failure := r.attempt(ctx, c)
 	out := measure.Cell{Labels: c.labels(), Repeat: c.repeat, Order: c.order, Command: r.plan.command(c), Failure: failure,
 		Started: started.Sub(r.began).Seconds(), Duration: time.Since(started).Seconds(),
-		Values: map[string]measure.Value{}, Texts: s.Texts, CPU: s.CPU, Integrity: s.Integrity}
+		Values: map[string]measure.Value{}, Texts: s.Texts, CPU: s.CPU, Series: s.Series, Latency: s.Latency, Integrity: s.Integrity}
 	for name := range c.experiment.Metrics {
 		v, ok := s.Values[name]
 		switch {
 		case failure != nil:
 			v = measure.Missing(failure.Reason)
+		case s.Missing != "":
+			v = measure.Missing(s.Missing)
 		case !ok:
 			v = measure.Missing("the experiment did not measure it")
 		}
@@ -418,6 +440,9 @@ func (r *runner) measureCell(ctx context.Context, c cell) measure.Cell {
 // what became of its messages.
 func (r *runner) attempt(ctx context.Context, c cell) (experiments.Sample, *measure.Failure) {
 	b, err := r.node(ctx, c)
+	if errors.Is(err, broker.ErrNotAvailable) {
+		return experiments.Sample{Missing: err.Error()}, nil
+	}
 	if err != nil {
 		return experiments.Sample{}, &measure.Failure{Reason: err.Error()}
 	}
@@ -429,7 +454,7 @@ func (r *runner) attempt(ctx context.Context, c cell) (experiments.Sample, *meas
 	limit := c.limit()
 	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	env := experiments.Env{Broker: b, CA: readCA(b.CAFile()), Profile: r.plan.Selection.Profile, Client: r.client}
+	env := experiments.Env{Suffix: "." + r.run.ID, Broker: b, CA: readCA(b.CAFile()), Profile: r.plan.Selection.Profile, Client: r.client}
 	s, err := c.experiment.Measure(within, env, c.c)
 	if err == nil && s.Integrity != nil {
 		err = s.Integrity.Check()
@@ -450,11 +475,17 @@ func (r *runner) explain(ctx context.Context, c cell, b *broker.Broker, err erro
 		return failure // of no cell: the run is interrupted
 	}
 	ours := r.host.Specs[c.broker].Kind() != broker.KindURL
-	takes := answers(ctx, b)
-	if ours && !takes && !ended(b) { // the client may have noticed its death before us
+	if ours && !ended(b) { // the client notices its death before us, and its port may outlast its connections
 		select {
 		case <-b.Done():
-		case <-time.After(2 * time.Second):
+		case <-time.After(time.Second):
+		}
+	}
+	takes := !ended(b) && answers(ctx, b)
+	if ours && !takes && !ended(b) {
+		select {
+		case <-b.Done():
+		case <-time.After(time.Second):
 		}
 	}
 	failure.Log = b.LogTail(logLines)
@@ -464,7 +495,7 @@ func (r *runner) explain(ctx context.Context, c cell, b *broker.Broker, err erro
 	case !takes:
 		failure.Reason = "the broker takes no more connections: " + failure.Reason
 		if err := b.Stop(); err != nil { // the next cell gets a new one; nothing happens to one by URL
-			r.host.Log("stopping " + c.broker + ": " + err.Error())
+			r.warnUser("stopping " + c.broker + ": " + err.Error())
 		}
 	default:
 		if alarm := r.alarm(ctx, b); alarm != "" {
@@ -497,8 +528,11 @@ func readCA(file string) string {
 
 // client prepares a load client process.
 func (r *runner) client(ctx context.Context, label string) (*exec.Cmd, error) {
-	switch label {
-	case "go", "go-batched":
+	kind, ok := load.KindOf(label)
+	switch {
+	case !ok:
+		return nil, fmt.Errorf("unknown client %q", label)
+	case kind.Script == "":
 		cmd := exec.CommandContext(ctx, r.host.Worker[0], r.host.Worker[1:]...)
 		cmd.Env = slices.DeleteFunc(os.Environ(), func(kv string) bool { // no tuning from outside
 			return strings.HasPrefix(kv, "GOGC=") || strings.HasPrefix(kv, "GOMAXPROCS=") || strings.HasPrefix(kv, "GODEBUG=") || strings.HasPrefix(kv, "GOMEMLIMIT=")
@@ -507,13 +541,12 @@ func (r *runner) client(ctx context.Context, label string) (*exec.Cmd, error) {
 		// cell before we know that the run is interrupted.
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		return cmd, nil
-	case "pika":
+	default:
 		if r.pikaErr != nil {
-			return nil, fmt.Errorf("the pika client can't be had: %w", r.pikaErr)
+			return nil, errors.New("the pika client can't be had on this machine") // why has been said; results don't tell of machines
 		}
-		return r.pika.Command(ctx, broker.CommandOptions{}, "python3", "-c", load.PikaScript), nil
+		return r.pika.Command(ctx, broker.CommandOptions{}, "python3", "-c", kind.Script), nil
 	}
-	return nil, fmt.Errorf("unknown client %q", label)
 }
 
 // note remembers each kind of client once.
@@ -538,8 +571,17 @@ func (r *runner) warn(text string) (added bool) {
 		return false
 	}
 	r.run.Warnings = append(r.run.Warnings, text)
-	r.host.Log("warning: " + text)
+	r.warnUser("warning: " + text)
 	return true
+}
+
+// warnUser tells whoever started the run.
+func (r *runner) warnUser(text string) {
+	if r.host.Warn != nil {
+		r.host.Warn(text)
+		return
+	}
+	r.host.Log(text)
 }
 
 // record adds a cell to its result file, and writes it.

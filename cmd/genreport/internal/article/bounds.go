@@ -4,9 +4,11 @@ import (
 	"html/template"
 	"math"
 	"slices"
+	"strconv"
 
 	"genreport/cmd/genreport/internal/number"
 	"genreport/measure"
+	"genreport/measure/stats"
 )
 
 // What stands behind the numbers of a case: who ran out of processor time, how
@@ -96,6 +98,20 @@ func markHTML(lang, anchor string) template.HTML {
 // intervalRepeats is the least number of samples that bound a median with 95 %
 // confidence; see package stats.
 const intervalRepeats = 6
+
+// ruleFacts are the thresholds by which measurements are judged, so that texts
+// need not repeat them.
+func ruleFacts() map[string]string {
+	share := func(x float64) string { return strconv.FormatFloat(100*x, 'f', -1, 64) + "%" }
+	return map[string]string{
+		"host_idle":        share(measure.HostIdleShare),
+		"host_steal":       share(measure.HostStealShare),
+		"busy":             share(measure.BusyShare),
+		"drift":            share(measure.DriftLimit),
+		"confidence":       share(stats.Confidence),
+		"interval_repeats": strconv.Itoa(intervalRepeats),
+	}
+}
 
 // Certainty is how probable it is that the true median lies between the
 // smallest and the largest of n samples: each of the samples is below it or

@@ -49,7 +49,7 @@ func (s source) resolve(d Data) (Page, error) {
 
 func (s source) resolveWith(d Data, cited []measure.Run) (Page, *resolver, error) {
 	r := &resolver{data: d, lang: s.lang, brokers: s.shared.Brokers, file: s.file, cited: cited}
-	p := Page{Slug: s.slug, Lang: s.lang, Series: s.shared.Series, Number: s.shared.Number}
+	p := Page{Slug: s.slug, Lang: s.lang, Series: s.shared.Series, Number: s.shared.Number, Aside: s.aside}
 	var bad faults
 	s.resolveBody(r, &p, &bad)
 	s.resolveFront(r, &p, &bad)

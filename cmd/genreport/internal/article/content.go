@@ -76,6 +76,14 @@ type source struct {
 	front      front
 	head       string // the front matter's text
 	body       []byte // Markdown, with the front matter blanked out so that lines stay
+	aside      bool   // of pages/, not an article
+}
+
+// asideFront is the front matter of pages/LANG/SLUG.md.
+type asideFront struct {
+	Title   string            `yaml:"title"`
+	Summary string            `yaml:"summary"`
+	Brokers map[string]string `yaml:"brokers"` // as in SLUG.yaml; only where references need them
 }
 
 // Load reads content. An error of one file does not hide those of others.
@@ -127,7 +135,55 @@ func Load(fsys fs.FS) (Content, error) {
 		}
 	}
 	slices.SortStableFunc(c.articles, func(a, b source) int { return a.shared.Number - b.shared.Number })
-	return c, errors.Join(errs...)
+	asides, err := c.loadAsides(fsys)
+	c.articles = append(c.articles, asides...)
+	return c, errors.Join(append(errs, err)...)
+}
+
+// asideDir has the pages that are no articles, by language.
+const asideDir = "pages"
+
+// loadAsides reads them, each in every language.
+func (c Content) loadAsides(fsys fs.FS) ([]source, error) {
+	var slugs []string
+	for _, lang := range c.Site.Languages {
+		names, err := fs.Glob(fsys, path.Join(asideDir, lang, "*.md"))
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range names {
+			if slug := strings.TrimSuffix(path.Base(name), ".md"); !slices.Contains(slugs, slug) {
+				slugs = append(slugs, slug)
+			}
+		}
+	}
+	slices.Sort(slugs)
+	var all []source
+	var errs []error
+	for _, slug := range slugs {
+		for _, lang := range c.Site.Languages {
+			s, err := loadAside(fsys, slug, lang)
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			all = append(all, s)
+		}
+	}
+	return all, errors.Join(errs...)
+}
+
+func loadAside(fsys fs.FS, slug, lang string) (source, error) {
+	s := source{slug: slug, lang: lang, file: path.Join(asideDir, lang, slug+".md"), aside: true}
+	var front asideFront
+	if err := s.read(fsys, &front); err != nil {
+		return s, err
+	}
+	if front.Title == "" || front.Summary == "" {
+		return s, fault{s.file, 1, errors.New("front matter needs title and summary")}
+	}
+	s.front.Title, s.front.Summary, s.shared.Brokers = front.Title, front.Summary, front.Brokers
+	return s, nil
 }
 
 func (s Site) validate() error {
@@ -189,29 +245,41 @@ const fence = "---\n"
 
 func loadSource(fsys fs.FS, slug, lang string) (source, error) {
 	s := source{slug: slug, lang: lang, file: path.Join(lang, slug+".md")}
-	data, err := fs.ReadFile(fsys, s.file)
-	if err != nil {
-		return s, fmt.Errorf("article %s has no %s text: %w", slug, lang, err)
-	}
-	data = bytes.ReplaceAll(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), []byte("\r\n"), []byte("\n"))
-	rest, ok := bytes.CutPrefix(data, []byte(fence))
-	if !ok {
-		return s, fault{s.file, 1, errors.New("front matter is missing: the file begins with ---, its keys, and ---")}
-	}
-	head, body, ok := bytes.Cut(rest, []byte("\n"+fence))
-	if !ok {
-		return s, fault{s.file, 1, errors.New("front matter has no closing ---")}
-	}
-	if err := decodeYAML(s.file, 1, head, &s.front); err != nil {
+	if err := s.read(fsys, &s.front); err != nil {
 		return s, err
 	}
-	s.head = string(head)
 	if s.front.Title == "" || s.front.Question == "" || s.front.Summary == "" {
 		return s, fault{s.file, 1, errors.New("front matter needs title, question and summary")}
 	}
 	if len(s.front.Headlines) != 3 {
 		return s, fault{s.file, 1, fmt.Errorf("front matter has %d headlines, want 3", len(s.front.Headlines))}
 	}
-	s.body = append(bytes.Repeat([]byte("\n"), lineAt(data, len(data)-len(body))-1), body...)
 	return s, nil
+}
+
+// read takes the file apart: its front matter into front, and the rest.
+func (s *source) read(fsys fs.FS, front any) error {
+	data, err := fs.ReadFile(fsys, s.file)
+	if err != nil {
+		what := "article"
+		if s.aside {
+			what = "page"
+		}
+		return fmt.Errorf("%s %s has no %s text: %w", what, s.slug, s.lang, err)
+	}
+	data = bytes.ReplaceAll(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), []byte("\r\n"), []byte("\n"))
+	rest, ok := bytes.CutPrefix(data, []byte(fence))
+	if !ok {
+		return fault{s.file, 1, errors.New("front matter is missing: the file begins with ---, its keys, and ---")}
+	}
+	head, body, ok := bytes.Cut(rest, []byte("\n"+fence))
+	if !ok {
+		return fault{s.file, 1, errors.New("front matter has no closing ---")}
+	}
+	if err := decodeYAML(s.file, 1, head, front); err != nil {
+		return err
+	}
+	s.head = string(head)
+	s.body = append(bytes.Repeat([]byte("\n"), lineAt(data, len(data)-len(body))-1), body...)
+	return nil
 }

@@ -24,6 +24,7 @@ type Page struct {
 	Evidence  []Evidence
 	Runs      []Source // where the numbers come from, without repetition
 	Draft     bool     // numbers are of a quick run: not for publishing
+	Aside     bool     // not of the series: no list has it, all pages lead to it
 	Unmet     []Unmet  // references that have no number
 }
 

@@ -22,7 +22,8 @@ import (
 // With ":" it is the ratio of two cases of the same metric; the second labels
 // override the first. Within a block that gives an experiment, the target is
 // just the name. The experiments "broker", "client", "machine" and "run" stand
-// for what run.json tells of them.
+// for what run.json tells of them, and "rule" for the thresholds by which
+// measurements are judged.
 type ref struct {
 	experiment string
 	name       string

@@ -395,8 +395,9 @@ func (r *resolver) use(run measure.Run, experiment string) {
 	}
 }
 
-// factNames are the targets that stand for what run.json tells.
-func factNames() []string { return []string{"broker", "client", "machine", "run"} }
+// factNames are the targets that stand for what run.json tells, and for the
+// rules by which measurements are judged.
+func factNames() []string { return []string{"broker", "client", "machine", "rule", "run"} }
 
 func isFact(experiment string) bool { return slices.Contains(factNames(), experiment) }
 
@@ -405,6 +406,13 @@ func isFact(experiment string) bool { return slices.Contains(factNames(), experi
 func (r *resolver) fact(in ref) (resolved, error) {
 	if in.options != (options{}) || in.over != nil {
 		return resolved{}, fmt.Errorf("%s/%s takes no options and no ratio", in.experiment, in.name)
+	}
+	if in.experiment == "rule" {
+		text, there := ruleFacts()[in.name]
+		if !there {
+			return resolved{}, unknown("rule fact", in.name, keys(ruleFacts()))
+		}
+		return resolved{text: text}, nil
 	}
 	var said []string
 	for _, run := range r.factRuns() {

@@ -69,7 +69,7 @@ func realCharts(t *testing.T) Charts {
 // sampleSite writes the sample pages into a directory.
 func sampleSite(t *testing.T) string {
 	t.Helper()
-	files, err := Build(sampleInput(realCharts(t)))
+	files, err := Build(withAsides(sampleInput(realCharts(t))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestBrowser(t *testing.T) {
 	var c troubles
 	watch(t, ctx, &c)
 
-	pages := []string{"index.html", "404.html", "zh/index.html", "en/index.html", "zh/channels-and-connections.html", "en/channels-and-connections.html"}
+	pages := []string{"index.html", "404.html", "zh/index.html", "en/index.html", "zh/channels-and-connections.html", "en/channels-and-connections.html", "zh/method.html", "en/method.html"}
 	for _, root := range []string{"file://" + dir + "/", server.URL + "/repo/sub/"} {
 		for _, page := range pages {
 			for _, width := range []int64{360, 800, 1280} {

@@ -41,6 +41,18 @@ func sampleInput(charts Charts) Input {
 	return in
 }
 
+func withAsides(in Input) Input {
+	in.Pages = append(in.Pages, sampleAside("zh"), sampleAside("en"))
+	return in
+}
+
+func sampleAside(lang string) article.Page {
+	return article.Page{Slug: "method", Lang: lang, Aside: true, Title: say(lang, "怎样读这些数字", "How to read these numbers"), Summary: say(lang, "方法", "The method"),
+		Lede:     template.HTML(say(lang, "<p>每个数字都是测出来的。</p>", "<p>Every number was measured.</p>")),
+		Contents: []article.Heading{{ID: "h", Text: say(lang, "重复", "Repeats")}},
+		Blocks:   []article.Block{{HTML: template.HTML(`<h2 id="h">` + say(lang, "重复", "Repeats") + `</h2><p>…</p>`)}}}
+}
+
 const sampleRun = "20261130T221836Z"
 
 func sampleLink(experiment string) article.Link {

@@ -29,7 +29,7 @@ type text struct {
 	Experiments, Warnings, RunFile string
 	Format                         string
 	Semicolon, Comma, Colon        string
-	Spread                         string
+	Spread, Explained, FullStop    string
 
 	// What stands behind a number.
 	BoundBy, Mixed, RepeatOne, RepeatMany                           string
@@ -65,7 +65,7 @@ func ui(lang string) (text, error) {
 			NotMeasured: "未测量", Open: "（", Close: "）",
 			Run: "测量批次", Profile: "档位", Date: "时间", Machine: "机器", Broker: "broker", Client: "客户端", Tool: "工具",
 			Experiments: "实验", Warnings: "注意", RunFile: "记录", Format: "格式",
-			Semicolon: "；", Comma: "，", Colon: "：", Spread: "离散程度",
+			Semicolon: "；", Comma: "，", Colon: "：", Spread: "离散程度", Explained: "这些数字怎么来、怎么读，见", FullStop: "。",
 			BoundBy: "瓶颈", Mixed: "各次不一：", RepeatOne: "1 次", RepeatMany: "%d 次",
 			BoundHost: "受限于整机，已没有空闲的核", BoundClient: "受限于客户端，压测客户端用满了自己的核", BoundBroker: "受限于 broker，它用满了一个核，而别处还有空闲",
 			BoundNothing: "不受 CPU 限制", BoundUnknown: "无法判断",
@@ -96,7 +96,7 @@ func ui(lang string) (text, error) {
 			NotMeasured: "not measured", Open: " (", Close: ")",
 			Run: "Run", Profile: "Profile", Date: "Time", Machine: "Machine", Broker: "Brokers", Client: "Clients", Tool: "Tool",
 			Experiments: "Experiments", Warnings: "Warnings", RunFile: "Record", Format: "Format",
-			Semicolon: "; ", Comma: ", ", Colon: ": ", Spread: "spread",
+			Semicolon: "; ", Comma: ", ", Colon: ": ", Spread: "spread", Explained: "How they come about and what they mean: ", FullStop: ".",
 			BoundBy: "bound by", Mixed: "mixed: ", RepeatOne: "1 repeat", RepeatMany: "%d repeats",
 			BoundHost: "host-bound, the machine had no core time left", BoundClient: "client-bound, the load clients used up their cores", BoundBroker: "broker-bound, it used up a core while others had time left",
 			BoundNothing: "not bound by anyone's CPU", BoundUnknown: "it can't be told",

@@ -40,7 +40,7 @@ func TestBrokenLinks(t *testing.T) {
 // The pages that are built have no such link, and are seen to have links.
 func TestBuiltPagesHaveNoBrokenLinks(t *testing.T) {
 	for _, base := range []string{"", "https://example.org/sub/"} {
-		in := sampleInput(plainCharts{})
+		in := withAsides(sampleInput(plainCharts{}))
 		in.BaseURL = base
 		fsys := fstest.MapFS{}
 		for name, content := range build(t, in) {

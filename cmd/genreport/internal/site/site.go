@@ -155,6 +155,7 @@ func (b *builder) root() error {
 	first := b.in.Languages[0]
 	f := b.frame(path, first, "", b.texts[first].Tagline)
 	f.Switch = b.languages(path, "", indexPath)
+	f.Asides = b.asides(path, b.in.Languages...)
 	f.Canonical = b.absolute(path)
 	f.Alternates = b.alternates(indexPath)
 	return b.render("root.html", path, struct {
@@ -187,6 +188,7 @@ func (b *builder) notFound() error {
 	first := b.in.Languages[0]
 	f := b.frame(path, first, b.texts[first].NotFound, b.texts[first].NotFoundText)
 	f.Switch = b.languages(path, "", indexPath)
+	f.Asides = b.asides(path, b.in.Languages...)
 	f.NoIndex = true
 	return b.render("404.html", path, struct {
 		frame
@@ -226,7 +228,14 @@ type frame struct {
 	Alternates              []alternate
 	Switch                  []language
 	Footer                  []string
+	Asides                  []aside
 	NoIndex                 bool
+}
+
+// aside leads to a page that is no article.
+type aside struct {
+	Tag, Title, Href string
+	Current          bool
 }
 
 type alternate struct{ Tag, Href string }
@@ -246,7 +255,19 @@ func (b *builder) frame(path, lang, title, description string) frame {
 		title += " · " + site
 	}
 	return frame{UI: t, Tag: t.Tag, Title: title, Description: description, SiteTitle: site, Author: b.in.Author, Tool: b.in.Tool,
-		Style: b.link(path, b.style), Icon: b.link(path, b.icon), Home: b.link(path, indexPath(lang)), Footer: b.in.Footer[lang]}
+		Style: b.link(path, b.style), Icon: b.link(path, b.icon), Home: b.link(path, indexPath(lang)), Footer: b.in.Footer[lang], Asides: b.asides(path, lang)}
+}
+
+// asides are the pages that are no articles, in the given languages, as links
+// of the page at path.
+func (b *builder) asides(path string, languages ...string) []aside {
+	var all []aside
+	for _, p := range b.in.Pages {
+		if p.Aside && slices.Contains(languages, p.Lang) {
+			all = append(all, aside{b.texts[p.Lang].Tag, p.Title, b.link(path, pagePath(p)), pagePath(p) == path})
+		}
+	}
+	return all
 }
 
 // languages is the switch of the page at path, to what "to" gives for each.
@@ -322,7 +343,7 @@ func (b *builder) list(path, lang string, level int) list {
 	t := b.texts[lang]
 	l := list{UI: t, Lang: lang, Tag: t.Tag, SiteTitle: b.in.Title[lang], Home: b.link(path, indexPath(lang)), Level: level}
 	for _, p := range b.in.Pages {
-		if p.Lang != lang {
+		if p.Lang != lang || p.Aside {
 			continue
 		}
 		e := entry{Series: p.Series, Number: p.Number, Title: p.Title, Question: p.Question, Draft: p.Draft, Href: b.link(path, pagePath(p))}

@@ -282,6 +282,42 @@ func TestBehind(t *testing.T) {
 	}
 }
 
+// Every page leads to those that are no articles, in its language, and articles
+// do where their evidence begins; lists have no entry of them.
+func TestAsides(t *testing.T) {
+	in := withAsides(sampleInput(plainCharts{}))
+	files := build(t, in)
+	inspect(t, files, "")
+	for name, links := range map[string][]string{
+		"en/channels-and-connections.html": {`<a href="../en/method.html" hreflang="en" lang="en">`, `<p class="about">How they come about and what they mean: <a href="../en/method.html">How to read these numbers</a>.</p>`},
+		"zh/channels-and-connections.html": {`<a href="../zh/method.html" hreflang="zh-Hans" lang="zh-Hans">`, "怎么读\uff0c见<a href=\"../zh/method.html\">怎样读这些数字</a>\u3002</p>"},
+		"en/index.html":                    {`<a href="../en/method.html" hreflang="en" lang="en">`},
+		"zh/index.html":                    {`<a href="../zh/method.html" hreflang="zh-Hans" lang="zh-Hans">`},
+		"index.html":                       {`<a href="en/method.html" hreflang="en" lang="en">`, `<a href="zh/method.html" hreflang="zh-Hans" lang="zh-Hans">`},
+		"404.html":                         {`<a href="en/method.html" hreflang="en" lang="en">`, `<a href="zh/method.html" hreflang="zh-Hans" lang="zh-Hans">`},
+		"en/method.html":                   {`<span aria-current="page" lang="en">How to read these numbers</span>`, `href="../zh/method.html"`, "<h1>How to read these numbers</h1>"},
+	} {
+		page := string(files[name])
+		for _, l := range links {
+			if !strings.Contains(page, l) {
+				t.Errorf("%s has no %s", name, l)
+			}
+		}
+		if strings.HasSuffix(name, "index.html") && strings.Count(page, `class="entry"`) != strings.Count(name, "/")+2*(1-strings.Count(name, "/")) {
+			t.Errorf("%s lists %d articles", name, strings.Count(page, `class="entry"`))
+		}
+	}
+	if page := string(files["en/method.html"]); strings.Contains(page, `class="series"`) || strings.Contains(page, `class="evidence"`) {
+		t.Error("a page that is no article has what articles have")
+	}
+	in.Pages = in.Pages[:2]
+	for name, page := range build(t, in) {
+		if strings.Contains(string(page), `class="asides"`) {
+			t.Errorf("%s leads to pages that there are none of", name)
+		}
+	}
+}
+
 // The mark does not make headline figures smaller, and lists show it too.
 func TestMarkedHeadline(t *testing.T) {
 	in := sampleInput(plainCharts{})
