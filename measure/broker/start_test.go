@@ -327,7 +327,7 @@ func loopbackUp() error {
 func TestTakenPorts(t *testing.T) {
 	rootfs(t, "forky")
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), helperVariable+"=taken")
+	cmd.Env = append(os.Environ(), helperVariable+"=taken", "TMPDIR="+t.TempDir())
 	cmd.Stderr = os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
 	if uid, gid := os.Getuid(), os.Getgid(); uid != 0 {
