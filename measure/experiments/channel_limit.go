@@ -124,6 +124,15 @@ func limitedBy(t load.Tune) string {
 // for a connection, which is ours: nobody else has channels on a node of ours.
 func listedChannels(ctx context.Context, env Env) (measure.Value, string) {
 	list, err := env.Broker.Connections(ctx)
+	for range 20 { // one that has ended may be listed for a moment
+		if err != nil || len(list) == 1 {
+			break
+		}
+		if sleep(ctx, 500*time.Millisecond) != nil {
+			break
+		}
+		list, err = env.Broker.Connections(ctx)
+	}
 	if err != nil {
 		return unavailable(err), ""
 	}

@@ -246,7 +246,7 @@ func TestControl(t *testing.T) {
 			var rates []float64 // each of them as often as makes a third of a control
 			for _, r := range tt.rates {
 				if rates = append(rates, r); r != 0 {
-					rates = append(rates, slices.Repeat([]float64{r}, experiments.ControlRepeats/3-1)...)
+					rates = append(rates, slices.Repeat([]float64{r}, p.controlRepeats()/3-1)...)
 				}
 			}
 			n := 0

@@ -256,8 +256,21 @@ func (p Plan) estimate(cells []cell) time.Duration {
 			last = v
 		}
 	}
-	once := time.Duration(len(p.Brokers)) * experiments.ControlRepeats * p.control.c.Estimate
+	once := time.Duration(len(p.Brokers)*p.controlRepeats()) * p.control.c.Estimate
 	return d + time.Duration(len(p.Brokers))*nodeStart + (2+d/controlEvery)*once
+}
+
+// controlRepeats is how often the control load is measured each time. Quick runs
+// are not for publishing, and parts of a profile not even for that: there the
+// control shows that it works, and its drift is mostly noise.
+func (p Plan) controlRepeats() int {
+	switch {
+	case !p.Whole():
+		return 1
+	case p.Selection.Profile == experiments.Quick:
+		return 3
+	}
+	return experiments.ControlRepeats
 }
 
 // Planned is the plan as run.json holds it.

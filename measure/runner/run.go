@@ -108,7 +108,7 @@ func (r *runner) measureToEnd(ctx context.Context, ready func() error) error {
 	if err := r.measureAll(ctx, ready); err != nil {
 		return err
 	}
-	if share, ok := r.run.Drift(); ok && r.run.Drifted() {
+	if share, ok := r.run.Drift(); ok && r.run.Drifted() && r.plan.controlRepeats() > 1 {
 		r.warn(fmt.Sprintf("the machine was not steady: the rate of the control load moved by up to %.1f %% within the run, more than %.0f %%", 100*share, 100*measure.DriftLimit))
 	}
 	ended := time.Now().UTC().Truncate(time.Second)
@@ -257,7 +257,8 @@ func (r *runner) control(ctx context.Context, when string) error {
 			out.When = "middle" // of a run that goes on
 		}
 		var rates []float64
-		for range experiments.ControlRepeats {
+		repeats := r.plan.controlRepeats()
+		for range repeats {
 			s, failure := r.attempt(ctx, c)
 			if ctx.Err() != nil {
 				return ctx.Err()
@@ -273,7 +274,7 @@ func (r *runner) control(ctx context.Context, when string) error {
 			}
 			rates = append(rates, out.Rate.Float64())
 		}
-		if len(rates) == experiments.ControlRepeats {
+		if len(rates) == repeats {
 			slices.Sort(rates)
 			out.Rate = measure.Float(rates[len(rates)/2])
 		}
