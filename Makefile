@@ -24,7 +24,7 @@ soak: setup ## many kills of genreport and of its broker at random moments, some
 	GENREPORT_SOAK=1 go test -count=1 -timeout 90m -v -run 'Killed|Interrupted' ./cmd/genreport ./measure/runner
 
 variance: setup ## where the noise of a throughput comes from: node, queue or window; best on a quiet machine
-	GENREPORT_VARIANCE=1 go test -count=1 -timeout 60m -v -run TestVariance ./measure/experiments
+	GENREPORT_VARIANCE=1 go test -count=1 -timeout 60m -v -p 1 -run 'TestVariance|TestIdleNodes' ./measure/experiments ./measure/runner
 
 setup: ## system packages for measuring and rendering (apt-get)
 	@scripts/apt-install mmdebstrap:mmdebstrap bubblewrap:bwrap uidmap:newuidmap debian-archive-keyring nodejs:node npm:npm

@@ -310,8 +310,11 @@ func TestRealControl(t *testing.T) {
 }
 
 // Nodes that wait for their cells are left running: see the package comment.
-// This is what that rests on.
+// This is what that rests on; it needs a quiet machine.
 func TestIdleNodes(t *testing.T) {
+	if os.Getenv("GENREPORT_VARIANCE") == "" {
+		t.Skip("make variance runs it")
+	}
 	h := host(t)
 	ctx := context.Background()
 	var idle []*broker.Broker

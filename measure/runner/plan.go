@@ -16,7 +16,7 @@
 // then 53,800 and 67,500, paused and running, quartiles overlapping). There is
 // less to gain than any rate resolves, and a stopped process, whose timers all
 // fire when it goes on, would be one more thing that can go wrong. A test fails
-// when an idle node takes more than 3 % of a core.
+// when an idle node takes more than 3 % of a core (`make variance` runs it).
 //
 // The control load, the same on every broker at the begin, in the middle of
 // long runs and at the end, tells whether the machine was steady. A run that
