@@ -33,7 +33,7 @@ func channelCost() Experiment {
 			"memory_gc":    memory("the same, both read after all processes are garbage-collected"),
 			"open_time":    {Unit: measure.Seconds, Better: measure.Lower, Description: "time to open the channels, one after another"},
 		},
-		Repeats: func(p Profile) int { return p.pick(3, 6, 10) },
+		Repeats: func(p Profile) int { return p.pick(1, 6, 10) },
 		Params: func(Profile) map[string]string {
 			return map[string]string{"settle_s": strconv.FormatFloat(settle.Seconds(), 'g', -1, 64)}
 		},

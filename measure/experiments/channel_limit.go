@@ -35,7 +35,7 @@ func channelLimit() Experiment {
 			"list_connections": "channels and channel_max of the connection, as the broker lists them",
 		},
 		// The counts are exact: repeating them shows only that they are.
-		Repeats: func(Profile) int { return 3 },
+		Repeats: func(p Profile) int { return p.pick(1, 3, 3) },
 		Params: func(p Profile) map[string]string {
 			return map[string]string{"open_at_most": strconv.Itoa(openAtMost(p))}
 		},
