@@ -31,11 +31,7 @@ func build(t *testing.T) string {
 	if testing.Short() {
 		t.Skip("starts real nodes")
 	}
-	exe := filepath.Join(t.TempDir(), "genreport")
-	if out, err := exec.Command("go", "build", "-o", exe, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return exe
+	return buildGenreport(t)
 }
 
 // started is a genreport that measures.

@@ -22,10 +22,7 @@ func TestNothingOutlivesGenreport(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a real node")
 	}
-	exe := filepath.Join(t.TempDir(), "genreport")
-	if out, err := exec.Command("go", "build", "-o", exe, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	exe := buildGenreport(t)
 	for _, sig := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM} {
 		results := t.TempDir()
 		cmd := exec.Command(exe, "measure", "--profile", "quick", "--experiment", "channel-throughput",
