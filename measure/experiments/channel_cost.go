@@ -33,7 +33,7 @@ func channelCost() Experiment {
 			"memory_gc":    memory("the same, both read after all processes are garbage-collected"),
 			"open_time":    {Unit: measure.Seconds, Better: measure.Lower, Description: "time to open the channels, one after another"},
 		},
-		Repeats: func(p Profile) int { return p.pick(1, 6, 10) },
+		Repeats: func(p Profile) int { return p.pick(3, 6, 10) },
 		Params: func(Profile) map[string]string {
 			return map[string]string{"settle_s": strconv.FormatFloat(settle.Seconds(), 'g', -1, 64)}
 		},
@@ -75,32 +75,48 @@ func measureChannelCost(ctx context.Context, env Env, c Case) (Sample, error) {
 		suffix string
 		read   func(context.Context, *broker.Broker) (reading, error)
 	}{{"", readNode}, {"_gc", readCollected}} {
-		before, after, r, ready, err := openBetween(ctx, env, c, n, pass.read)
+		before, after, opened, err := openBetween(ctx, env, c, n, pass.read)
 		if err != nil {
 			return Sample{}, err
 		}
 		s.Values["processes"+pass.suffix], s.Values["memory"+pass.suffix] = after.minus(before)
-		s.Values["open_time"] = measure.Float(r.Elapsed)
-		s.Clients = []measure.Client{describe(c, ready)}
+		s.Values["open_time"] = measure.Float(opened.Elapsed)
+		s.CPU, s.Clients = opened.cpu, []measure.Client{describe(c, opened.ready)}
 	}
 	return s, nil
 }
 
-func openBetween(ctx context.Context, env Env, c Case, n int, read func(context.Context, *broker.Broker) (reading, error)) (before, after reading, r load.Outcome, ready load.Ready, err error) {
+// opening is what opening channels took.
+type opening struct {
+	load.Outcome
+	cpu   *measure.CPU
+	ready load.Ready
+}
+
+// openChannels lets a client that is ready open its channels.
+func openChannels(ctx context.Context, b *broker.Broker, client *load.Client) (opening, error) {
+	w := openWindow(b)
+	r, err := client.Run(ctx)
+	if err != nil {
+		return opening{}, err
+	}
+	return opening{r, w.close(1, r.CPU), client.Ready}, nil
+}
+
+func openBetween(ctx context.Context, env Env, c Case, n int, read func(context.Context, *broker.Broker) (reading, error)) (before, after reading, opened opening, err error) {
 	client, err := connect(ctx, env, c, load.Job{Role: load.OpenChannels, Channels: n, Limit: 120})
 	if err != nil {
 		return
 	}
 	defer client.Stop()
-	ready = client.Ready
 	if before, err = read(ctx, env.Broker); err != nil {
 		return
 	}
-	if r, err = client.Run(ctx); err != nil {
+	if opened, err = openChannels(ctx, env.Broker, client); err != nil {
 		return
 	}
-	if r.Opened != n {
-		err = fmt.Errorf("opened %d channels, want %d: %s", r.Opened, n, r.Error)
+	if opened.Opened != n {
+		err = fmt.Errorf("opened %d channels, want %d: %s", opened.Opened, n, opened.Error)
 		return
 	}
 	if err = sleep(ctx, settle); err != nil {

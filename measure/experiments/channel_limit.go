@@ -35,7 +35,7 @@ func channelLimit() Experiment {
 			"list_connections": "channels and channel_max of the connection, as the broker lists them",
 		},
 		// The counts are exact: repeating them shows only that they are.
-		Repeats: func(p Profile) int { return p.pick(1, 3, 3) },
+		Repeats: func(Profile) int { return 3 },
 		Params: func(p Profile) map[string]string {
 			return map[string]string{"open_at_most": strconv.Itoa(openAtMost(p))}
 		},
@@ -79,11 +79,11 @@ func measureChannelLimit(ctx context.Context, env Env, c Case) (Sample, error) {
 		return Sample{}, err
 	}
 	defer client.Stop()
-	r, err := client.Run(ctx)
+	r, err := openChannels(ctx, env.Broker, client)
 	if err != nil {
 		return Sample{}, err
 	}
-	t := client.Ready.Tune
+	t := r.ready.Tune
 	s := Sample{
 		Values: map[string]measure.Value{
 			"offered":    measure.Int(int64(t.Offered)),
@@ -93,7 +93,8 @@ func measureChannelLimit(ctx context.Context, env Env, c Case) (Sample, error) {
 			"open_time":  measure.Float(r.Elapsed),
 		},
 		Texts:   map[string]string{"limited_by": limitedBy(t), "error": strings.TrimSpace(r.Error)},
-		Clients: []measure.Client{describe(c, client.Ready)},
+		Clients: []measure.Client{describe(c, r.ready)},
+		CPU:     r.cpu,
 	}
 	if r.Error == "" {
 		s.Values["opened"] = measure.Missing(fmt.Sprintf("no failure up to %d channels, where the attempt ends", most))

@@ -106,7 +106,7 @@ func TestAll(t *testing.T) {
 }
 
 func checkProfile(t *testing.T, e Experiment, p Profile) {
-	if n := e.Repeats(p); n < 1 || p != Quick && n < 3 {
+	if n := e.Repeats(p); n < 3 {
 		t.Errorf("%d repeats", n)
 	}
 	// The format's own rules know units and directions.
@@ -327,6 +327,7 @@ func TestChannelCost(t *testing.T) {
 	// gives back meanwhile is as much as the channels hold.
 	between(t, s, "memory_gc", 1000*8<<10, 1000*40<<10)
 	between(t, s, "open_time", 1e-4, 30)
+	checkOpening(t, s)
 }
 
 func TestChannelLimit(t *testing.T) {
@@ -334,6 +335,9 @@ func TestChannelLimit(t *testing.T) {
 		s := smoke(t, channelLimit(), measure.Labels{"client": client, "node": "default", "request": "100"})
 		for name, n := range map[string]float64{"offered": 2047, "own": 100, "negotiated": 100, "opened": 100, "listed": 100} {
 			between(t, s, name, n, n)
+		}
+		if s.CPU == nil || s.CPU.Processes != 1 {
+			t.Errorf("%s: cpu %+v", client, s.CPU)
 		}
 		if s.Texts["limited_by"] != "client" || !strings.Contains(s.Texts["error"], want) || s.Texts["list_connections"] != "channels\tchannel_max\n100\t100" {
 			t.Errorf("%s: texts %q", client, s.Texts)
@@ -376,6 +380,25 @@ func TestThroughput(t *testing.T) {
 				t.Errorf("connections left: %+v, %v", list, err)
 			}
 		})
+	}
+}
+
+// checkOpening holds the CPU time of one client that opened channels against
+// the time that it took.
+func checkOpening(t *testing.T, s Sample) {
+	t.Helper()
+	c := s.CPU
+	if c == nil {
+		t.Fatal("no CPU time")
+	}
+	took := s.Values["open_time"].Float64()
+	if c.Processes != 1 || c.Wall < took || c.Wall > took+1 {
+		t.Errorf("a window of %v s for what took %v s: %+v", c.Wall, took, c)
+	}
+	for who, v := range map[string]measure.Value{"the client": c.Clients, "the broker": c.Broker} {
+		if f := v.Float64(); !v.OK() || !(f > 0) || f > c.Wall*float64(c.Cores)+0.1 {
+			t.Errorf("%s took %+v s in a window of %v s", who, v, c.Wall)
+		}
 	}
 }
 
