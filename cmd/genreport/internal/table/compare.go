@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"genreport/cmd/genreport/internal/number"
@@ -438,7 +439,8 @@ func (c Comparison) legend(used map[Spread]bool) block {
 	lines = append(lines, "ratio is to the first column, with its 95 % bootstrap interval; ~ may be noise: p of the Mann-Whitney U test is not below "+fmt.Sprint(stats.Alpha)+".",
 		outlierMark+" has outliers (1.5 times the interquartile range); they count.")
 	if c.Tested > 1 {
-		lines = append(lines, fmt.Sprintf("If nothing differed, about %.0f of these %d tests would find a difference all the same.", math.Ceil(float64(c.Tested)*stats.Alpha), c.Tested))
+		lines = append(lines, fmt.Sprintf("If nothing differed, %s of these %d tests would find a difference all the same, on average.",
+			strconv.FormatFloat(math.Round(10*float64(c.Tested)*stats.Alpha)/10, 'f', -1, 64), c.Tested))
 	}
 	return block{heading: "how to read this", level: 2, lines: lines}
 }

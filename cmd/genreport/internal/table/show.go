@@ -5,7 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"genreport/cmd/genreport/internal/number"
 	"genreport/measure"
+	"genreport/measure/load/latency"
+	"genreport/measure/stats"
 )
 
 // Shown is the tables of one run.
@@ -24,7 +27,25 @@ type ShownExperiment struct {
 	Complete   bool              `json:"complete"`
 	Parameters map[string]string `json:"parameters"`
 	Metrics    []ShownMetric     `json:"metrics"`
+	Latencies  []ShownLatency    `json:"latencies,omitempty"`
 	Bound      []BoundRow        `json:"bound,omitempty"` // cases whose processor time is known
+}
+
+// ShownLatency is the percentiles of one distribution: a row per case.
+type ShownLatency struct {
+	Name string       `json:"name"`
+	Rows []LatencyRow `json:"rows"`
+}
+
+// LatencyRow is a distribution of one case, of all its repeats together.
+// Percentiles that so few values can't give are null.
+type LatencyRow struct {
+	Labels measure.Labels `json:"labels"`
+	Count  int64          `json:"count"`
+	P50    *float64       `json:"p50_s"`
+	P99    *float64       `json:"p99_s"`
+	P999   *float64       `json:"p99_9_s"`
+	Max    float64        `json:"max_s"`
 }
 
 // ShownMetric is one table: a row per case.
@@ -70,6 +91,9 @@ func Show(rec measure.Recorded, s Selection) (Shown, error) {
 		if e.Metrics == nil {
 			continue
 		}
+		if e.Latencies, err = latencies(cases); err != nil {
+			return out, fmt.Errorf("run %s, experiment %s: %w", rec.Run.ID, name, err)
+		}
 		for _, g := range cases {
 			if b, ok := g.bound(); ok {
 				e.Bound = append(e.Bound, b)
@@ -78,6 +102,71 @@ func Show(rec measure.Recorded, s Selection) (Shown, error) {
 		out.Experiments = append(out.Experiments, e)
 	}
 	return out, nil
+}
+
+// latencies merges the distributions of each case over its repeats.
+func latencies(cases []group) ([]ShownLatency, error) {
+	names := map[string]bool{}
+	for _, g := range cases {
+		for _, c := range g.cells {
+			for name := range c.Latency {
+				names[name] = true
+			}
+		}
+	}
+	var out []ShownLatency
+	for _, name := range sorted(names) {
+		t := ShownLatency{Name: name}
+		for _, g := range cases {
+			all := latency.New()
+			for _, c := range g.cells {
+				m, ok := c.Latency[name]
+				if !ok {
+					continue
+				}
+				h, err := latency.Decode(m)
+				if err != nil {
+					return nil, fmt.Errorf("%s, repeat %d, latency %s: %w", g.labels, c.Repeat, name, err)
+				}
+				all.Merge(h)
+			}
+			longest, ok := all.Max()
+			if !ok {
+				continue
+			}
+			t.Rows = append(t.Rows, LatencyRow{Labels: g.labels, Count: all.Count(), Max: longest.Seconds(),
+				P50: percentile(all, 0.5), P99: percentile(all, 0.99), P999: percentile(all, 0.999)})
+		}
+		if t.Rows != nil {
+			out = append(out, t)
+		}
+	}
+	return out, nil
+}
+
+// percentile is in seconds, or nil where there are too few values for it.
+func percentile(h *latency.Histogram, p float64) *float64 {
+	d, ok := h.Quantile(p)
+	if !ok || !stats.SupportsPercentile(int(h.Count()), p) {
+		return nil
+	}
+	s := d.Seconds()
+	return &s
+}
+
+func (l ShownLatency) table(columns []string) block {
+	n := len(columns)
+	g := &grid{head: append(slices.Clone(columns), "p50", "p99", "p99.9", "longest", "values"), right: []int{n, n + 1, n + 2, n + 3, n + 4}}
+	text := func(x *float64) string {
+		if x == nil {
+			return "too few values"
+		}
+		return number.Format(*x, measure.Seconds, number.Options{})
+	}
+	for _, row := range l.Rows {
+		g.rows = append(g.rows, append(labelCells(row.Labels, columns), text(row.P50), text(row.P99), text(row.P999), text(&row.Max), number.Exact(row.Count)))
+	}
+	return block{heading: "latency: " + l.Name + " (s, lower is better)", level: 3, lines: []string{"of all repeats together"}, grid: g}
 }
 
 func (g group) bound() (BoundRow, bool) {
@@ -150,6 +239,9 @@ func (s Shown) document() document {
 		d = append(d, about)
 		for _, m := range e.Metrics {
 			d = append(d, m.table(columns, notes))
+		}
+		for _, l := range e.Latencies {
+			d = append(d, l.table(columns))
 		}
 		if len(e.Bound) > 0 {
 			g := &grid{head: append(slices.Clone(columns), "bound by", "broker's share"), right: []int{len(columns) + 1}}

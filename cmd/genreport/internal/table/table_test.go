@@ -462,7 +462,7 @@ run 20261202T100000Z compared with run 20261201T100000Z
   (…) is the range from the smallest to the largest sample: below 6 samples there is no interval.
   ratio is to the first column, with its 95 % bootstrap interval; ~ may be noise: p of the Mann-Whitney U test is not below 0.05.
   † has outliers (1.5 times the interquartile range); they count.
-  If nothing differed, about 1 of these 2 tests would find a difference all the same.
+  If nothing differed, 0.1 of these 2 tests would find a difference all the same, on average.
 `)
 	md := write(t, Markdown, c)
 	for _, want := range []string{"# run 20261202T100000Z compared with run 20261201T100000Z\n", "- 20261202T100000Z: standard, genreport 0.1.0 0123456789ab, go1.26\n  - A CPU, 2 cores", "| client | 20261201T100000Z | 20261202T100000Z | ratio | p | n |\n| --- | ---: | ---: | ---: | --- | ---: |\n",
