@@ -104,7 +104,7 @@ func TestJobValidate(t *testing.T) {
 		"the last message would be sent after 9990 s": func(j *Job) { j.Rate, j.Messages = 0.1, 1000 },
 		"window is 0":                                 func(j *Job) { j.Confirms = true },
 		"window is 100001":                            func(j *Job) { j.Confirms, j.Window = true, 1e5+1 },
-		"window and mandatory need confirms":          func(j *Job) { j.Mandatory = true },
+		"window, mandatory and phases need confirms":  func(j *Job) { j.Mandatory = true },
 		"the number of a message takes 42":            func(j *Job) { j.Numbered, j.Size = true, 41 },
 		"not in 1…65535 for numbered":                 func(j *Job) { j.Numbered, j.Size, j.Channels = true, 42, 65536 },
 		"a consume job needs a queue":                 func(j *Job) { j.Role, j.Queue = Consume, "" },

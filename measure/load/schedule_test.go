@@ -51,7 +51,7 @@ func TestNoCoordinatedOmission(t *testing.T) {
 	const ms = time.Millisecond
 	c := &simulated{now: 17 * time.Hour}
 	plan := schedule{start: c.now, rate: 1000, count: mostMessages, length: 10 * time.Second}
-	rec := newRecorder(plan.start, true, 1)
+	rec := newRecorder(plan.start, true, 1, nil)
 	closed := latency.New()
 	err := plan.run(context.Background(), c, nil, func(i int, due time.Duration) error {
 		if want := plan.start + time.Duration(i)*ms; due != want {
@@ -169,7 +169,7 @@ func TestScheduleEnds(t *testing.T) {
 // Whatever the order of events, every message sent is in one of the counts.
 func TestRecorder(t *testing.T) {
 	const ms = time.Millisecond
-	r := newRecorder(time.Second, true, 2)
+	r := newRecorder(time.Second, true, 2, nil)
 	at := func(n int) time.Duration { return time.Second + time.Duration(n)*ms }
 	r.send(0, at(0), at(0))
 	r.send(1, at(10), at(11)) // 1 ms is not late
@@ -202,7 +202,7 @@ func TestRecorder(t *testing.T) {
 		t.Errorf("per second: %v", counts)
 	}
 
-	unpaced := newRecorder(0, false, 0)
+	unpaced := newRecorder(0, false, 0, nil)
 	unpaced.send(0, 0, time.Hour)
 	o = Outcome{}
 	unpaced.report(&o)
@@ -268,7 +268,7 @@ func TestMachineClock(t *testing.T) {
 // confirm: two values in histograms, of which the library alone takes package
 // latency's BenchmarkRecordValue each, counting, and the lock.
 func BenchmarkRecord(b *testing.B) {
-	r := newRecorder(0, true, 1)
+	r := newRecorder(0, true, 1, nil)
 	b.ReportAllocs()
 	var now time.Duration
 	for b.Loop() {
@@ -283,7 +283,7 @@ func BenchmarkRecord(b *testing.B) {
 
 // BenchmarkSend is the publisher's part of that without confirms.
 func BenchmarkSend(b *testing.B) {
-	r := newRecorder(0, true, 0)
+	r := newRecorder(0, true, 0, nil)
 	b.ReportAllocs()
 	for b.Loop() {
 		r.send(0, 0, 20*time.Microsecond)

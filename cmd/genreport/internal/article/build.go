@@ -167,10 +167,26 @@ func (s source) figure(r *resolver, id string, line int, body string, bad *fault
 		bad.list = append(bad.list, err)
 		return nil
 	}
+	if err := r.declared(d); err != nil {
+		bad.add(s.sharedFile, s.lineOfFigure(id), fmt.Errorf("figure %s: %w", id, err))
+		return nil
+	}
 	r.line = line
 	f, err := r.figure(id, d, w)
 	bad.add(s.file, line, err)
 	return f
+}
+
+// lineOfFigure is where SLUG.yaml declares it.
+func (s source) lineOfFigure(id string) int {
+	inFigures := false
+	for i, line := range strings.Split(s.sharedText, "\n") {
+		inFigures = inFigures || strings.HasPrefix(line, "figures:")
+		if inFigures && strings.HasPrefix(strings.TrimSpace(line), id+":") {
+			return i + 1
+		}
+	}
+	return 1
 }
 
 func codeText(f *ast.FencedCodeBlock, source []byte) string {

@@ -458,12 +458,7 @@ func (r *resolver) factsOf(run measure.Run, in ref) (map[string]string, error) {
 		if !known {
 			return nil, unknown("broker alias", alias, keys(r.brokers))
 		}
-		for _, b := range run.Brokers {
-			if b.Label == label {
-				return map[string]string{"rabbitmq": b.RabbitMQ, "erlang": b.Erlang, "package": b.Package}, nil
-			}
-		}
-		return map[string]string{"rabbitmq": "", "erlang": "", "package": ""}, nil
+		return brokerFacts(run, label), nil
 	}
 	for _, c := range run.Clients {
 		if c.Label == in.labels["client"] {
@@ -471,6 +466,46 @@ func (r *resolver) factsOf(run measure.Run, in ref) (map[string]string, error) {
 		}
 	}
 	return map[string]string{"library": "", "version": "", "runtime": ""}, nil
+}
+
+// brokerFacts are what a run tells of a broker: versions, components and
+// settings. What another broker of the run has and this one lacks is a dash; what
+// nobody has told, as without any run, is "".
+func brokerFacts(run measure.Run, label string) map[string]string {
+	facts := map[string]string{"rabbitmq": "", "erlang": "", "package": ""}
+	for _, name := range append(brokerComponents(), brokerSettings()...) {
+		facts[name] = ""
+	}
+	for _, b := range run.Brokers {
+		if b.Label != label {
+			continue
+		}
+		for _, told := range []map[string]string{b.Components, b.Settings} {
+			if told == nil { // by an older genreport, or of a broker by URL
+				continue
+			}
+			for name := range facts {
+				if facts[name] == "" {
+					facts[name] = "–"
+				}
+			}
+		}
+		maps.Copy(facts, b.Settings)
+		maps.Copy(facts, b.Components)
+		facts["rabbitmq"], facts["erlang"], facts["package"] = b.RabbitMQ, b.Erlang, b.Package
+	}
+	return facts
+}
+
+// brokerComponents and brokerSettings are what can be asked of any broker: a
+// version may lack some, and a wrong name is found without any run.
+func brokerComponents() []string {
+	return []string{"cowboy", "ranch", "ra", "aten", "osiris", "khepri"}
+}
+
+func brokerSettings() []string {
+	return []string{"channel_max", "frame_max", "heartbeat", "max_message_size", "consumer_timeout", "vm_memory_high_watermark",
+		"default_consumer_prefetch", "credit_flow_default_credit", "quorum_commands_soft_limit", "classic_queue_default_version"}
 }
 
 // factRuns are those that the page cites; on a page without numbers the newest
