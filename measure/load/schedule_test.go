@@ -211,6 +211,57 @@ func TestRecorder(t *testing.T) {
 	}
 }
 
+// A message belongs to the phase in which it was to be sent, whenever its
+// confirm comes, and the longest confirm of a second is that of its confirms.
+func TestPhases(t *testing.T) {
+	const ms = time.Millisecond
+	r := newRecorder(0, true, 1, []string{"before", "drain"})
+	r.send(0, 0, 0)
+	r.send(0, 10*ms, 10*ms)
+	r.settle(0, true, 12*ms)
+	r.next(15 * ms)
+	r.send(0, 20*ms, 20*ms)
+	r.settle(0, true, 1040*ms) // due at 10
+	r.settle(0, true, 3020*ms) // due at 20
+	r.next(4 * time.Second)    // there is no third
+	var o Outcome
+	r.report(&o)
+	for phase, want := range map[string][]time.Duration{"before": {12 * ms, 1030 * ms}, "drain": {3000 * ms}} {
+		h := decode(t, o.Latency[LatencyConfirmIn(phase)])
+		if int(h.Count()) != len(want) {
+			t.Errorf("phase %s has %d confirms", phase, h.Count())
+			continue
+		}
+		wantQuantile(t, phase, h, 0, want[0])
+		wantQuantile(t, phase, h, 1, want[len(want)-1])
+	}
+	if all := decode(t, o.Latency[LatencyConfirm]); all.Count() != 3 {
+		t.Errorf("%d confirms in all", all.Count())
+	}
+	s := o.Series[SeriesConfirmMax]
+	var got []string
+	for _, v := range s.Values {
+		if !v.OK() {
+			got = append(got, v.Reason())
+			continue
+		}
+		got = append(got, time.Duration(v.Float64()*1e9).Round(ms).String())
+	}
+	none := "no confirm came in this second"
+	if !slices.Equal(got, []string{"12ms", "1.03s", none, "3s"}) || s.Unit != measure.Seconds || s.Step != 1 {
+		t.Errorf("%q, %+v", got, s)
+	}
+	plain := newRecorder(0, true, 1, nil)
+	plain.send(0, 0, 0)
+	plain.settle(0, true, ms)
+	plain.next(2 * ms)
+	o = Outcome{}
+	plain.report(&o)
+	if len(o.Series) != 2 || len(o.Latency) != 2 {
+		t.Errorf("without phases: %+v", o)
+	}
+}
+
 // The queue of those without a confirm keeps order and does not grow with the
 // number of messages.
 func TestWaiting(t *testing.T) {
