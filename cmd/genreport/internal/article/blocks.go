@@ -58,6 +58,7 @@ func (r *resolver) output(info, body string, at int, fail func(line int, err err
 	out := &Output{Client: r.clientName(defaults.labels["client"])}
 	for i, line := range strings.Split(strings.TrimRight(body, "\n"), "\n") {
 		r.line = at + i + 1
+		r.prose(line, r.line)
 		values := []string{""}
 		if variable := refOpen + each + refClose; each != "" && strings.Contains(line, variable) {
 			values = r.values(known, each)

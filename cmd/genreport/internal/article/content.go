@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"path"
 	"regexp"
 	"slices"
@@ -32,6 +33,14 @@ type declared struct {
 	Number  int                       `yaml:"number"`
 	Brokers map[string]string         `yaml:"brokers"` // alias -> label of a broker
 	Figures map[string]figureDeclared `yaml:"figures"`
+	Claims  map[string]claimDeclared  `yaml:"claims"`
+	Sources map[string]givenSource    `yaml:"sources"` // of numbers that nobody measured here
+}
+
+// givenSource is where a given number is from.
+type givenSource struct {
+	Title map[string]string `yaml:"title"` // by language
+	URL   string            `yaml:"url"`
 }
 
 // figureDeclared says what a figure shows; its words are in the Markdown.
@@ -222,6 +231,11 @@ func (d declared) validate() error {
 		return errors.New("number counts from 1")
 	case d.Brokers["current"] == "":
 		return errors.New("brokers names no current: add `brokers: {current: debian:forky}`")
+	}
+	for name, s := range d.Sources {
+		if u, err := url.Parse(s.URL); err != nil || u.Scheme != "https" || u.Host == "" {
+			return fmt.Errorf("source %s: url is %q, want an https address", name, s.URL)
+		}
 	}
 	return nil
 }

@@ -195,7 +195,7 @@ func TestReferenceLeadsToEvidence(t *testing.T) {
 	if !strings.Contains(bodyHTML(p), `<a class="n" href="#`+e.ID+`">100</a>`) {
 		t.Errorf("%s has no link to %s", bodyHTML(p), e.ID)
 	}
-	if e.Command != "genreport measure --case channels=1000,client=go" || e.Data.Href != "data/20260504T030201Z/channels.json" {
+	if e.Command != "build/genreport measure --case channels=1000,client=go" || e.Data.Href != "data/20260504T030201Z/channels.json" {
 		t.Errorf("%+v", e)
 	}
 	for _, m := range e.Metrics {
