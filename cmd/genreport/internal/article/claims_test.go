@@ -139,7 +139,7 @@ func TestWrongClaims(t *testing.T) {
 		"broker":     {"{is: less, experiment: channels, metric: rate, case: {client: go}, than: {client: pika}, from: newest}", used, `unknown broker alias "newest"`},
 		"both":       {"{is: less, experiment: channels, metric: rate, case: {client: go}, than: {client: pika}, from: before, every: [before]}", used, "exclude each other"},
 		"key":        {"{is: less, experiment: channels, metrics: rate}", used, `unknown field "metrics"`},
-		"two cases":  {"{is: less, experiment: channels, metric: rate, case: {client: go}, than: {client: pika}}", used, "en/a.md:14: the labels name 2 cases of channels; give channels too"},
+		"two cases":  {"{is: less, experiment: channels, metric: rate, case: {client: go}, than: {client: pika}}", used, "en/a.md:15: the labels name 2 cases of channels; give channels too"},
 		"unused":     {"{is: flat, experiment: channels, metric: rate, where: {client: go}, over: channels, within: 0.1}", "## H\n", "en/a.md:1: claim x is declared in a.yaml and not used here"},
 		"undeclared": {"{is: flat, experiment: channels, metric: rate, where: {client: go}, over: channels, within: 0.1}", used + "\n${claim/y | holds=a fails=b undecided=c}\n", `unknown claim "y"`},
 		"words":      {"{is: flat, experiment: channels, metric: rate, where: {client: go}, over: channels, within: 0.1}", used + "\n${claim/x | holds=a undecided=c}\n", "no words for the verdict fails"},

@@ -682,7 +682,7 @@ func TestFigureOverTime(t *testing.T) {
 	}
 	f := p.Blocks[len(p.Blocks)-1].Figure
 	w := f.Wide
-	if !slices.Equal(w.Categories, []string{"-3", "-2", "-1", "0", "1", "2", "3"}) {
+	if !slices.Equal(w.Categories, []string{"−3", "−2", "−1", "0", "1", "2", "3"}) {
 		t.Errorf("%q", w.Categories)
 	}
 	if len(w.Series) != 2 || w.Series[0].Name != "old" || w.Series[1].Name != "4.10.1" {

@@ -390,10 +390,10 @@ func TestNamesOfObjectsSpoilNothing(t *testing.T) {
 
 // phased is a line over ten categories with two phases.
 func phased() Figure {
-	f := Figure{ID: "p", Kind: Line, Title: "Phases", YTitle: "messages/s", Phases: []Phase{{"no consumers", 0, 3}, {"ten consumers", 4, 9}}}
+	f := Figure{ID: "p", Kind: Line, Title: "Phases", Description: "A line.", YTitle: "messages/s", Phases: []Phase{{"no consumers", 0, 3}, {"ten consumers", 4, 9}}}
 	s := Series{Name: "4.0.5"}
 	for i := range 10 {
-		f.Categories = append(f.Categories, fmt.Sprint(i))
+		f.Categories = append(f.Categories, fmt.Sprint("t", i))
 		v := float64(1000 + i)
 		s.Points = append(s.Points, Point{Value: &v})
 	}
@@ -404,9 +404,9 @@ func phased() Figure {
 // The first phase is shaded over its categories and no more; both are named.
 func TestPhases(t *testing.T) {
 	svg := draw(t, phased())
-	x0, _ := position(t, svg, "0")
-	x3, _ := position(t, svg, "3")
-	x4, _ := position(t, svg, "4")
+	x0, _ := position(t, svg, "t0")
+	x3, _ := position(t, svg, "t3")
+	x4, _ := position(t, svg, "t4")
 	half := (x4 - x3) / 2
 	var shades [][]float64
 	for _, e := range parse(t, svg) {

@@ -91,7 +91,7 @@ func TestOverCases(t *testing.T) {
 		"not flat":                   {Flat(up, 0.15), Fails, Decided},
 		"flat but for its ends":      {Flat([]Cell{around(100), around(110), around(121), around(133)}, 0.2), Fails, Decided},
 		"rising":                     {Rising(up), Holds, Decided},
-		"flat is not rising":         {Rising(flat), Undecided, Overlap},
+		"flat is not rising":         {Rising([]Cell{around(100), around(101), around(100)}), Undecided, Overlap},
 		"falling is not rising":      {Rising(down), Fails, Decided},
 		"falling":                    {Falling(down), Holds, Decided},
 		"one step down":              {Rising([]Cell{around(100), around(150), around(120), around(200)}), Fails, Decided},
