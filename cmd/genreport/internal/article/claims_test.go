@@ -160,11 +160,11 @@ func TestWrongClaims(t *testing.T) {
 }
 
 func TestReadWordings(t *testing.T) {
-	w, err := readWordings(` holds="a b=c" fails=慢 undecided="" `)
+	_, err := readWordings(` holds="a b=c" fails=慢 undecided="" `)
 	if err == nil || !strings.Contains(err.Error(), "no words for the verdict undecided") {
 		t.Errorf("%v", err)
 	}
-	w, err = readWordings(`holds="a b=c" fails=慢 undecided=没有差别`)
+	w, err := readWordings(`holds="a b=c" fails=慢 undecided=没有差别`)
 	if err != nil || w != (wordings{"a b=c", "慢", "没有差别"}) || w.of(claim.Undecided) != "没有差别" {
 		t.Errorf("%+v, %v", w, err)
 	}
