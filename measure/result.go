@@ -244,6 +244,7 @@ type Broker struct {
 	Plugins    []string          `json:"plugins"`
 	Schedulers int               `json:"schedulers,omitempty"`
 	Settings   map[string]string `json:"settings,omitempty"`
+	Components map[string]string `json:"components,omitempty"` // versions of what else is part of it
 }
 
 // Client is one kind of load client of a run, as it describes itself.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -14,8 +15,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"text/tabwriter"
 
 	"genreport/cmd/genreport/internal/article"
+	"genreport/cmd/genreport/internal/claim"
 	"genreport/cmd/genreport/internal/site"
 	"genreport/measure"
 	"genreport/measure/experiments"
@@ -45,6 +48,8 @@ func checkCommand(_ context.Context, args []string, s streams) error {
 	if err := c.pages(); err != nil {
 		return err
 	}
+	c.languages()
+	c.verdicts(s.out)
 	links, err := c.links(outFor(*out, p), *out != "")
 	if err != nil {
 		return err
@@ -76,6 +81,7 @@ func (c *checker) pages() error {
 		for _, u := range p.Unmet {
 			c.add(c.content, u.File, u.Line, false, "not measured (%s)", u.Reason)
 		}
+		c.prose(p)
 		for _, e := range p.Evidence {
 			if err := c.failed(e); err != nil {
 				return err
@@ -88,6 +94,72 @@ func (c *checker) pages() error {
 		}
 	}
 	return nil
+}
+
+// prose tells what an article says that results don't bear out: claims, numbers
+// that were typed in, and an article that could say anything.
+func (c *checker) prose(p article.Page) {
+	for _, n := range p.Loose {
+		c.add(c.content, n.File, n.Line, false, "%s is typed in: refer to a result, or mark it as given: ${given/%s}", n.Text, n.Text)
+	}
+	for _, k := range p.Claims {
+		switch {
+		case k.Verdict == k.Expect:
+		case k.Verdict == claim.Undecided:
+			c.add(c.content, k.File, k.Line, true, "claim %s is %s", k.Name, k.Said)
+		case k.Expect == claim.Holds:
+			c.add(c.content, k.File, k.Line, false, "claim %s does not hold: %s", k.Name, k.Numbers)
+		default:
+			c.add(c.content, k.File, k.Line, false, "claim %s is written for the verdict %s, and now it %s: reword what stands around it, and change expect", k.Name, k.Expect, k.Said)
+		}
+	}
+	file := path.Join(p.Lang, p.Slug+".md")
+	if !p.Aside && len(p.Evidence) == 0 {
+		c.add(c.content, file, 1, false, "no number of the article is bound to a result")
+	}
+	if !p.Aside && len(p.Claims) == 0 {
+		c.add(c.content, file, 1, false, "the article claims nothing: declare what it says under claims in %s.yaml", p.Slug)
+	}
+}
+
+// languages tells what one language of an article refers to and another lacks.
+func (c *checker) languages() {
+	bySlug := map[string][]article.Page{}
+	for _, p := range c.m.pages {
+		bySlug[p.Slug] = append(bySlug[p.Slug], p)
+	}
+	for _, pages := range bySlug {
+		for _, p := range pages {
+			for _, other := range pages {
+				for _, u := range p.Used {
+					if !slices.ContainsFunc(other.Used, func(o article.Used) bool { return o.Key == u.Key }) {
+						c.add(c.content, u.File, u.Line, false, "${%s} is not in %s/%s.md: the languages must say the same", u.Key, other.Lang, other.Slug)
+					}
+				}
+			}
+		}
+	}
+}
+
+// verdicts prints what the results say of each claim, once for all languages.
+func (c *checker) verdicts(out io.Writer) {
+	seen := map[string]bool{}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, p := range c.m.pages {
+		for _, k := range p.Claims {
+			place := fmt.Sprintf("%s:%d", filepath.Join(c.content, filepath.FromSlash(k.File)), k.Line)
+			if p.Lang != "en" && slices.ContainsFunc(c.m.pages, func(o article.Page) bool { return o.Lang == "en" && o.Slug == p.Slug }) || seen[place+k.Name] {
+				continue
+			}
+			seen[place+k.Name] = true
+			line := fmt.Sprintf("claim %s\t%s\t%s", k.Name, k.Said, k.Tested)
+			if k.Numbers != "" {
+				line += "\t" + k.Numbers
+			}
+			fmt.Fprintln(w, line)
+		}
+	}
+	w.Flush()
 }
 
 // failed tells the repeats of a shown case that have no numbers.

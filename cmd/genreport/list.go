@@ -29,11 +29,12 @@ func experimentsCommand(_ context.Context, args []string, s streams) error {
 		Cases   []measure.Labels          `json:"cases"`
 		Metrics map[string]measure.Metric `json:"metrics"`
 		Texts   map[string]string         `json:"texts"`
+		Series  map[string]string         `json:"series"`
 		Params  map[string]string         `json:"parameters"` // of the profile standard
 	}
 	var rows []row
 	for _, e := range experiments.All() {
-		r := row{Name: e.Name, Title: e.Title, Method: e.Method, Brokers: e.Brokers, Metrics: e.Metrics, Texts: e.Texts, Params: e.Params(experiments.Standard)}
+		r := row{Name: e.Name, Title: e.Title, Method: e.Method, Brokers: e.Brokers, Metrics: e.Metrics, Texts: e.Texts, Series: e.Series, Params: e.Params(experiments.Standard)}
 		for _, c := range e.Cases(experiments.Standard) {
 			r.Cases = append(r.Cases, c.Labels)
 		}
@@ -60,6 +61,9 @@ func experimentsCommand(_ context.Context, args []string, s streams) error {
 		}
 		for _, name := range sortedKeys(r.Texts) {
 			fmt.Fprintf(w, "  text     %s\t\t%s\n", name, r.Texts[name])
+		}
+		for _, name := range sortedKeys(r.Series) {
+			fmt.Fprintf(w, "  series   %s\t\t%s\n", name, r.Series[name])
 		}
 		for _, name := range sortedKeys(r.Params) {
 			fmt.Fprintf(w, "  given    @%s\t\t%s\n", name, r.Params[name])

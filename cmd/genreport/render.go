@@ -192,7 +192,7 @@ func inDir(dir string, err error) error {
 func catalog() article.Catalog {
 	c := article.Catalog{}
 	for _, e := range experiments.All() {
-		k := article.Known{Metrics: e.Metrics}
+		k := article.Known{Metrics: e.Metrics, Series: sortedKeys(e.Series)}
 		for name := range e.Texts {
 			k.Texts = append(k.Texts, name)
 		}

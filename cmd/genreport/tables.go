@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"genreport/cmd/genreport/internal/article"
 	"genreport/cmd/genreport/internal/table"
 	"genreport/measure"
 )
@@ -146,9 +147,10 @@ func compareCommand(_ context.Context, args []string, s streams) error {
 	var f tableFlags
 	fs := flag.NewFlagSet("compare", flag.ContinueOnError)
 	f.register(fs)
+	content := fs.String("content", "content", "`DIR` with the articles whose claims are compared too, if it is there")
 	by := fs.String("by", "", "`LABEL` whose values are compared within one run, such as client (default: broker)")
 	given, err := parseWith(fs, args, s, positional{"RUN [RUN]", 1, 2},
-		"Tells what changed from the first run to the second, or within one run from\nthe first value of a label to the others. RUN is the id of a run or the path of\nits directory. Runs of another machine, kernel, profile, method or parameters\nare not comparable: the tables are printed all the same, and the status is 3.")
+		"Tells what changed from the first run to the second, or within one run from\nthe first value of a label to the others. Of two runs, the claims of the articles\nwhose verdict changed are listed, with the sentences. RUN is the id of a run or the path of\nits directory. Runs of another machine, kernel, profile, method or parameters\nare not comparable: the tables are printed all the same, and the status is 3.")
 	if err != nil {
 		return err
 	}
@@ -186,6 +188,11 @@ func compareCommand(_ context.Context, args []string, s streams) error {
 	if err != nil {
 		return usageError{err}
 	}
+	if len(runs) == 2 {
+		if tables.Claims, err = claimChanges(*content, runs[0], runs[1]); err != nil {
+			return err
+		}
+	}
 	if err := table.Write(s.out, format, tables); err != nil {
 		return err
 	}
@@ -193,6 +200,50 @@ func compareCommand(_ context.Context, args []string, s streams) error {
 		return unmetError{errors.New(why)}
 	}
 	return nil
+}
+
+// claimChanges are the claims of the articles on which two runs differ, both
+// having measured what they are about.
+func claimChanges(dir string, before, after measure.Recorded) ([]table.ClaimChange, error) {
+	if _, err := os.Stat(filepath.Join(dir, "site.yaml")); errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	content, err := article.Load(os.DirFS(dir))
+	if err != nil {
+		return nil, usageError{inDir(dir, err)}
+	}
+	var pages [2][]article.Page
+	for i, rec := range []measure.Recorded{before, after} {
+		d := article.NewData(catalog(), []measure.Recorded{rec}, []string{rec.Run.Profile})
+		if pages[i], err = content.Resolve(d); err != nil {
+			return nil, usageError{inDir(dir, err)}
+		}
+	}
+	var out []table.ClaimChange
+	for i, p := range pages[0] { // the same content: the same pages and claims
+		for _, old := range p.Claims {
+			at := slices.IndexFunc(pages[1][i].Claims, func(c article.Claim) bool { return c.Name == old.Name })
+			if at < 0 {
+				continue
+			}
+			now := pages[1][i].Claims[at]
+			if old.Verdict == now.Verdict || old.Missing || now.Missing {
+				continue
+			}
+			k := slices.IndexFunc(out, func(c table.ClaimChange) bool { return c.Article == p.Slug && c.Claim == old.Name })
+			if k < 0 {
+				k = len(out)
+				out = append(out, table.ClaimChange{Article: p.Slug, Claim: old.Name, Tested: old.Tested, Before: old.Said, After: now.Said})
+			}
+			for n, use := range old.Uses {
+				if n < len(now.Uses) {
+					out[k].Places = append(out[k].Places, table.ClaimPlace{
+						Place: fmt.Sprintf("%s:%d", filepath.Join(dir, filepath.FromSlash(use.File)), use.Line), Before: use.Text, After: now.Uses[n].Text})
+				}
+			}
+		}
+	}
+	return out, nil
 }
 
 func sameFile(a, b string) bool {

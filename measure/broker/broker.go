@@ -41,6 +41,7 @@ type Info struct {
 	Plugins    []string          // sorted
 	Schedulers int               // Erlang schedulers online; 0: unknown
 	Settings   map[string]string // effective values, as Erlang terms
+	Components map[string]string // versions of what else is part of it: Cowboy, Ra, …
 }
 
 // A Connection is a client connection as the broker sees it. Its name holds addresses.
@@ -57,6 +58,21 @@ func (b *Broker) URI() string { return b.uris.plain }
 // TLSURI returns the amqps URI, or "" where there is no TLS listener. It
 // holds credentials, as URI does.
 func (b *Broker) TLSURI() string { return b.uris.tls }
+
+// MQTTURI returns the URI of MQTT over WebSocket (ws) or over plain TCP
+// (mqtt), with user and password, as URI does. Only a node of ours that was
+// started with the plugin WebMQTT has them.
+func (b *Broker) MQTTURI(websocket bool) (string, error) {
+	switch {
+	case b.node == nil:
+		return "", notByURL("find its MQTT listeners")
+	case !b.node.mqtt:
+		return "", fmt.Errorf("%w: the node was started without the plugin %s", ErrNotAvailable, WebMQTT)
+	case websocket:
+		return "ws://guest:guest@" + loopbackAddress(b.node.ports.webMQTT) + "/ws", nil
+	}
+	return "mqtt://guest:guest@" + loopbackAddress(b.node.ports.mqtt), nil
+}
 
 // TLSConfig returns the settings for TLSURI, with verification, or nil where
 // there is no TLS listener.
@@ -208,19 +224,28 @@ func infoExpression() string {
 	keys := []string{
 		"channel_max", "frame_max", "heartbeat", "max_message_size", "consumer_timeout",
 		"disk_free_limit", "vm_memory_high_watermark", "collect_statistics_interval", "default_consumer_prefetch",
+		"credit_flow_default_credit", "quorum_commands_soft_limit", "quorum_tick_interval", "classic_queue_default_version",
+		"classic_queue_index_embed_msgs_below",
 	}
+	// Libraries of the node whose versions come with RabbitMQ's or Debian's.
+	components := []string{"cowboy", "ranch", "ra", "aten", "osiris", "khepri"}
 	return `{ok, V} = application:get_key(rabbit, vsn),
 		io:format("rabbitmq\t~s~nerlang\t~s~nschedulers\t~b~n", [V, rabbit_misc:otp_release(), erlang:system_info(schedulers_online)]),
 		[io:format("plugin\t~s~n", [P]) || P <- lists:sort(rabbit_plugins:active())],
 		[case application:get_env(rabbit, K) of {ok, X} -> io:format("~s\t~0p~n", [K, X]); _ -> ok end || K <- [` + strings.Join(keys, ",") + `]],
+		[case application:get_key(A, vsn) of {ok, X} -> io:format("component ~s\t~s~n", [A, X]); _ -> ok end || A <- [` + strings.Join(components, ",") + `]],
 		io:format("file_descriptors\t~b~n", [hd([N || {max_fds, N} <- lists:flatten(erlang:system_info(check_io))])]).`
 }
 
 func parseInfo(text string) (Info, error) {
-	info := Info{Settings: map[string]string{}}
+	info := Info{Settings: map[string]string{}, Components: map[string]string{}}
 	for _, line := range strings.Split(text, "\n") {
 		key, value, ok := strings.Cut(line, "\t")
 		if !ok {
+			continue
+		}
+		if name, ok := strings.CutPrefix(key, "component "); ok {
+			info.Components[name] = value
 			continue
 		}
 		switch key {

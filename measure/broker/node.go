@@ -29,6 +29,9 @@ type Config struct {
 	TLS      *TLS              // adds an amqps listener
 }
 
+// WebMQTT is the plugin that adds MQTT over WebSocket; with it comes MQTT over TCP.
+const WebMQTT = "rabbitmq_web_mqtt"
+
 // TLS names the PEM files of a server certificate.
 type TLS struct {
 	CertFile, KeyFile, CAFile string
@@ -57,6 +60,7 @@ type node struct {
 	lock   *fileLock // says to later runs that dir is in use
 	ports  nodePorts
 	tls    *tls.Config // nil without TLS
+	mqtt   bool        // has the listeners of WebMQTT
 	pid    int         // of bwrap, the ancestor of all
 	env    map[string]string
 
@@ -68,8 +72,8 @@ type node struct {
 }
 
 type nodePorts struct {
-	amqp, amqps, management, distribution, epmd int
-	reserved                                    []port
+	amqp, amqps, management, distribution, epmd, mqtt, webMQTT int
+	reserved                                                   []port
 }
 
 // Start starts a node with a data directory, a name and ports of its own, on
@@ -130,13 +134,13 @@ func (p nodePorts) taken() bool {
 }
 
 func reserveNodePorts() (nodePorts, error) {
-	got, err := reservePorts(5)
+	got, err := reservePorts(7)
 	if err != nil {
 		return nodePorts{}, err
 	}
 	return nodePorts{
 		amqp: got[0].number, amqps: got[1].number, management: got[2].number,
-		distribution: got[3].number, epmd: got[4].number, reserved: got,
+		distribution: got[3].number, epmd: got[4].number, mqtt: got[5].number, webMQTT: got[6].number, reserved: got,
 	}, nil
 }
 
@@ -224,7 +228,8 @@ func launch(ctx context.Context, r Rootfs, c Config, o Options, state string, po
 		return nil, err
 	}
 	name := nodeName(ports)
-	n := &node{rootfs: r, name: name, dir: dir, keep: o.KeepDir, lock: lock, ports: ports, env: nodeEnv(name, ports), done: make(chan struct{})}
+	n := &node{rootfs: r, name: name, dir: dir, keep: o.KeepDir, lock: lock, ports: ports, env: nodeEnv(name, ports),
+		mqtt: slices.Contains(c.Plugins, WebMQTT), done: make(chan struct{})}
 	if err := n.writeFiles(c); err != nil {
 		n.removeDir()
 		return nil, err
@@ -405,6 +410,10 @@ func configText(c Config, p nodePorts) string {
 		lines["ssl_options.verify"] = "verify_none" // of clients, which have no certificate
 		lines["ssl_options.fail_if_no_peer_cert"] = "false"
 	}
+	if slices.Contains(c.Plugins, WebMQTT) {
+		lines["mqtt.listeners.tcp.1"] = loopbackAddress(p.mqtt)
+		lines["web_mqtt.tcp.listener"] = loopbackAddress(p.webMQTT)
+	}
 	for k, v := range c.Settings {
 		lines[k] = v
 	}
@@ -510,8 +519,20 @@ func (n *node) answers(ctx context.Context, api *management) error {
 		}
 		return nil
 	}
-	if err := greet(dialTCP, n.ports.amqp); err != nil || n.tls == nil {
+	if err := greet(dialTCP, n.ports.amqp); err != nil {
 		return err
+	}
+	if n.mqtt {
+		for _, port := range []int{n.ports.mqtt, n.ports.webMQTT} {
+			c, err := dialTCP(ctx, loopbackAddress(port))
+			if err != nil {
+				return wrap("MQTT", err)
+			}
+			c.Close()
+		}
+	}
+	if n.tls == nil {
+		return nil
 	}
 	d := tls.Dialer{Config: n.tls}
 	return greet(func(ctx context.Context, address string) (net.Conn, error) { return d.DialContext(ctx, "tcp", address) }, n.ports.amqps)

@@ -139,6 +139,11 @@ func TestInfo(t *testing.T) {
 					t.Errorf("%s is %q, want %s", key, info.Settings[key], want)
 				}
 			}
+			// What Debian's packages of these suites have.
+			cowboy := map[string]string{"bookworm": "2.8.", "trixie": "2.12.", "forky": "2.1"}[suite]
+			if v := info.Components["cowboy"]; !strings.HasPrefix(v, cowboy) || info.Components["ra"] == "" || (info.Components["khepri"] == "") != (suite == "bookworm") {
+				t.Errorf("components %q", info.Components)
+			}
 			if b.Label() != "debian:"+suite {
 				t.Errorf("label %q", b.Label())
 			}
@@ -156,6 +161,40 @@ func TestInfo(t *testing.T) {
 func upstream(version string) string {
 	version = regexp.MustCompile(`^\d+:`).ReplaceAllString(version, "")
 	return regexp.MustCompile(`([+~-]dfsg)?(-[^-]*)$`).ReplaceAllString(version, "")
+}
+
+// Memory and its parts, as the kernel and the node have them.
+func TestMemory(t *testing.T) {
+	for _, suite := range []string{"bookworm", "forky"} {
+		b := shared.get(t, suite)
+		rss, err := b.RSS()
+		if err != nil || rss < 40e6 || rss > 4e9 {
+			t.Errorf("%s: %d bytes are resident, %v", suite, rss, err)
+		}
+		parts, err := b.Memory(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		total := parts[MemoryTotal]
+		if total < 20e6 || total > 4e9 {
+			t.Errorf("%s: %d bytes in all", suite, total)
+		}
+		for _, name := range []string{"quorum_queue_procs", "quorum_ets", "binary", "connection_readers", "connection_other"} {
+			if n, ok := parts[name]; !ok || n < 0 || n > total {
+				t.Errorf("%s: %s is %d, %v", suite, name, n, ok)
+			}
+		}
+		text, err := b.Eval(context.Background(), "erlang:memory(total)")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, _ := strconv.ParseInt(text, 10, 64); n < total/2 || n > total*2 {
+			t.Errorf("%s: the node says %s, the API %d", suite, text, total)
+		}
+		if _, err := b.MQTTURI(true); !errors.Is(err, ErrNotAvailable) {
+			t.Errorf("%s: %v", suite, err)
+		}
+	}
 }
 
 func TestEval(t *testing.T) {

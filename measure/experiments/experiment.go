@@ -56,6 +56,7 @@ func (p Profile) pick(quick, standard, full int) int {
 type Case struct {
 	Labels   measure.Labels
 	Settings map[string]string // node configuration; a node of its own when not empty
+	Fresh    bool              // each measurement gets a node that has done nothing before
 	Estimate time.Duration     // of one measurement, for the plan; a guess
 }
 
@@ -72,6 +73,7 @@ type Sample struct {
 	Series    map[string]measure.Series
 	Latency   map[string]measure.Histogram
 	Integrity *measure.Integrity
+	Warnings  []string // what a reader of the run must know, the same for all samples that say it
 }
 
 // Env is what a measurement may use.
@@ -92,12 +94,14 @@ type Experiment struct {
 	Method  int    // raised when the way of measuring changes
 	Metrics map[string]measure.Metric
 	Texts   map[string]string // what programs said: name and description
+	Series  map[string]string // what is recorded over time: name and description
 	Repeats func(Profile) int
 	Params  func(Profile) map[string]string // what the result file tells of sizes
 	Cases   func(Profile) []Case
 	Warmup  func(Profile) []Case // measured first on each broker, and discarded
 	Measure func(context.Context, Env, Case) (Sample, error)
 	Brokers []string // specs measured when none is given
+	Plugins []string // that nodes of ours need in addition to management
 }
 
 // All lists the experiments in the order in which they are measured.
@@ -107,6 +111,10 @@ func All() []Experiment {
 		channelCost(),
 		channelThroughput(),
 		connectionThroughput(),
+		quorumMemory(),
+		quorumDrain(),
+		websocketThroughput(),
+		connectionMemory(),
 	}
 }
 
@@ -119,11 +127,13 @@ func Methods() map[string]int {
 	return m
 }
 
-// clients are the labels of all load clients.
+// clients are the labels of all load clients that speak AMQP.
 func clients() []string {
 	var out []string
 	for _, k := range load.Kinds() {
-		out = append(out, k.Label)
+		if !k.MQTT {
+			out = append(out, k.Label)
+		}
 	}
 	return out
 }
@@ -131,6 +141,10 @@ func clients() []string {
 // messageSize is the body of every message in the experiments of the first
 // article. The post does not give its own. Bytes.
 const messageSize = 100
+
+// releases are the brokers of experiments that compare versions: before and
+// after every change that the experiments look at.
+func releases() []string { return []string{"debian:bookworm", "debian:trixie", "debian:forky"} }
 
 // current is the broker of experiments that don't compare versions.
 func current() []string { return []string{"debian:forky"} }
@@ -146,7 +160,9 @@ func connect(ctx context.Context, env Env, c Case, job load.Job) (*load.Client, 
 	if !ok {
 		return nil, fmt.Errorf("unknown client %q", label)
 	}
-	job.URI, job.CA, job.Batched = env.Broker.URI(), env.CA, kind.Batched
+	if job.CA, job.Batched = env.CA, kind.Batched; job.URI == "" {
+		job.URI = env.Broker.URI()
+	}
 	return load.Start(ctx, cmd, job, nil)
 }
 

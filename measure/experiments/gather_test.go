@@ -95,7 +95,7 @@ func TestGatherFromClients(t *testing.T) {
 	e := env(t)
 	ctx := context.Background()
 	queue := throughputQueue + ".gather"
-	if err := load.DeclareEmpty(ctx, e.Broker.URI(), "", queue); err != nil {
+	if err := load.DeclareEmpty(ctx, e.Broker.URI(), "", queue, load.Classic); err != nil {
 		t.Fatal(err)
 	}
 	defer load.Delete(ctx, e.Broker.URI(), "", queue)

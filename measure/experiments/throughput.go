@@ -121,7 +121,7 @@ func throughputCases(key string, counts []int, messages func(n int) int) []Case 
 // its own connection and channels, and counts what arrived.
 func measureThroughput(ctx context.Context, env Env, c Case, processes, channels, messages int) (s Sample, err error) {
 	uri, queue := env.Broker.URI(), throughputQueue+env.Suffix
-	if err := load.DeclareEmpty(ctx, uri, env.CA, queue); err != nil {
+	if err := load.DeclareEmpty(ctx, uri, env.CA, queue, load.Classic); err != nil {
 		return s, err
 	}
 	defer func() {

@@ -74,7 +74,7 @@ func TestVariance(t *testing.T) {
 			t.Fatal(err)
 		}
 		for j := range queues {
-			if err := load.DeclareEmpty(ctx, b.URI(), "", throughputQueue); err != nil {
+			if err := load.DeclareEmpty(ctx, b.URI(), "", throughputQueue, load.Classic); err != nil {
 				t.Fatal(err)
 			}
 			for k := range windows {

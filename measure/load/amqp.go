@@ -145,13 +145,21 @@ func Check(ctx context.Context, uri, ca string) error {
 	return withChannel(ctx, uri, ca, func(*amqp.Channel) error { return nil })
 }
 
-// DeclareEmpty makes sure that the queue (durable, classic) is there and new.
-func DeclareEmpty(ctx context.Context, uri, ca, queue string) error {
+// QueueType is RabbitMQ's x-queue-type.
+type QueueType string
+
+const (
+	Classic QueueType = "classic"
+	Quorum  QueueType = "quorum"
+)
+
+// DeclareEmpty makes sure that the queue, which is durable, is there and new.
+func DeclareEmpty(ctx context.Context, uri, ca, queue string, kind QueueType) error {
 	return withChannel(ctx, uri, ca, func(ch *amqp.Channel) error {
 		if _, err := ch.QueueDelete(queue, false, false, false); err != nil {
 			return fmt.Errorf("deleting queue %s: %w", queue, err)
 		}
-		if _, err := ch.QueueDeclare(queue, true, false, false, false, amqp.Table{"x-queue-type": "classic"}); err != nil {
+		if _, err := ch.QueueDeclare(queue, true, false, false, false, amqp.Table{"x-queue-type": string(kind)}); err != nil {
 			return fmt.Errorf("declaring queue %s: %w", queue, err)
 		}
 		return nil

@@ -15,23 +15,31 @@ import (
 // already on their way to it.
 const lastWords = 3 * time.Second
 
-// heed runs work with a stop channel, closed when the line "stop" comes.
-func (w *worker) heed(ctx context.Context, work func(ctx context.Context, stop <-chan struct{}) error) error {
+// heed runs work with a stop channel, closed when the line "stop" comes. Next
+// is called for each line "next"; nil refuses them.
+func (w *worker) heed(ctx context.Context, next func(), work func(ctx context.Context, stop <-chan struct{}) error) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	stop, over, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		select {
-		case line, ok := <-w.lines:
-			switch {
-			case !ok: // whoever reads has cancelled ctx
-			case strings.TrimSpace(line) == "stop":
-				w.stopped = true
-				close(stop)
-			default:
-				fail(fmt.Errorf("got the line %q while working, want \"stop\"", line))
+		for {
+			select {
+			case line, ok := <-w.lines:
+				command := strings.TrimSpace(line)
+				switch {
+				case !ok: // whoever reads has cancelled ctx
+				case command == "next" && next != nil:
+					next()
+					continue
+				case command == "stop":
+					w.stopped = true
+					close(stop)
+				default:
+					fail(fmt.Errorf("got the line %q while working, want \"stop\"", line))
+				}
+			case <-over:
 			}
-		case <-over:
+			return
 		}
 	}()
 	err := work(ctx, stop)
@@ -44,8 +52,8 @@ func (w *worker) heed(ctx context.Context, work func(ctx context.Context, stop <
 // publishRecorded publishes by the job's schedule, and with publisher confirms
 // if the job wants them. What r says holds with an error too.
 func (w *worker) publishRecorded(ctx context.Context, channels []*amqp.Channel, r *Outcome) error {
-	return w.heed(ctx, func(ctx context.Context, stop <-chan struct{}) error {
-		p := &publisher{job: w.job, clock: newMachineClock(), channels: channels}
+	p := newPublisher(w.job, newMachineClock(), channels)
+	return w.heed(ctx, p.next, func(ctx context.Context, stop <-chan struct{}) error {
 		return p.run(ctx, stop, r, func(done int) error {
 			return w.say.Encode(Message{Type: TypeProgress, Done: done})
 		})
@@ -57,22 +65,34 @@ type publisher struct {
 	clock    *machineClock
 	channels []*amqp.Channel
 
+	plan   schedule
 	rec    *recorder
 	window chan struct{} // one element for each message without a confirm
 	fail   context.CancelCauseFunc
 	watch  sync.WaitGroup
 }
 
+// newPublisher is ready to begin, and to hear of the phases of its work.
+func newPublisher(job Job, clock *machineClock, channels []*amqp.Channel) *publisher {
+	p := &publisher{job: job, clock: clock, channels: channels, plan: job.schedule(clock.Now())}
+	confirmed := 0
+	if job.Confirms {
+		confirmed = len(channels)
+		p.window = make(chan struct{}, job.Window)
+	}
+	p.rec = newRecorder(p.plan.start, p.plan.rate > 0, confirmed, job.Phases)
+	return p
+}
+
+// next begins the next phase of the work.
+func (p *publisher) next() { p.rec.next(p.clock.Now()) }
+
 func (p *publisher) run(ctx context.Context, stop <-chan struct{}, r *Outcome, progress func(int) error) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	p.fail = fail
-	plan := p.job.schedule(p.clock.Now())
-	if !p.job.Confirms {
-		p.rec = newRecorder(plan.start, plan.rate > 0, 0)
-	} else {
-		p.rec = newRecorder(plan.start, plan.rate > 0, len(p.channels))
-		p.window = make(chan struct{}, p.job.Window)
+	plan := p.plan
+	if p.job.Confirms {
 		for i, ch := range p.channels {
 			p.follow(i, ch)
 		}

@@ -20,7 +20,7 @@ const clockError = time.Millisecond
 // the job's number of messages has come, its duration has passed, or the line
 // "stop" comes. What r says holds with an error too.
 func (w *worker) consume(ctx context.Context, channels []*amqp.Channel, r *Outcome) error {
-	return w.heed(ctx, func(ctx context.Context, stop <-chan struct{}) error {
+	return w.heed(ctx, nil, func(ctx context.Context, stop <-chan struct{}) error {
 		c := newConsumer(w.job, newMachineClock(), len(channels))
 		return c.run(ctx, stop, channels, r)
 	})

@@ -22,6 +22,13 @@ const (
 	// Consume receives from the job's queue, with one consumer on each channel
 	// and manual acknowledgement, and closes the channels.
 	Consume Role = "consume"
+	// Connect opens connections, as many as the job says. Each further start
+	// is a stage with an outcome of its own: a burst of messages out and in on
+	// each of them, then closing them all.
+	Connect Role = "connect"
+	// MQTT publishes over MQTT to a topic of its own and receives from it over a
+	// second connection. Without a duration it opens idle connections.
+	MQTT Role = "mqtt"
 )
 
 // Job tells a client process what to do.
@@ -58,10 +65,19 @@ type Job struct {
 	Numbered  bool   `json:"numbered,omitempty"`
 	Publisher uint32 `json:"publisher,omitempty"` // tells the numbers of one job from those of another
 
+	// Phases name the parts of the work for which confirm latencies are kept apart
+	// too; the line "next" begins the second, and so on. A message belongs to the
+	// phase in which it was to be sent. They need Confirms.
+	Phases []string `json:"phases,omitempty"`
+
 	// Prefetch is basic.qos for each consumer; 0 sets no limit.
 	Prefetch int `json:"prefetch,omitempty"`
 	// AckEvery acknowledges so many messages at once; 0 is 1.
 	AckEvery int `json:"ack_every,omitempty"`
+
+	// Connections are opened by Connect and by an idle MQTT job.
+	Connections int `json:"connections,omitempty"`
+	QoS         int `json:"qos,omitempty"` // MQTT: 0 or 1
 
 	// Limit bounds the whole job, in seconds from the moment it is read.
 	Limit float64 `json:"limit_s"`
@@ -80,6 +96,10 @@ func (j Job) Validate() error {
 		}
 	case Consume:
 		if err := j.validateConsume(); err != nil {
+			return err
+		}
+	case Connect, MQTT:
+		if err := j.validateConnections(); err != nil {
 			return err
 		}
 	default:
@@ -125,14 +145,38 @@ func (j Job) validatePublish() error {
 	if j.Confirms && (j.Window < 1 || j.Window > 1e5) {
 		return fmt.Errorf("window is %d, not in 1…1e5", j.Window)
 	}
-	if !j.Confirms && (j.Window != 0 || j.Mandatory) {
-		return errors.New("window and mandatory need confirms")
+	if !j.Confirms && (j.Window != 0 || j.Mandatory || len(j.Phases) > 0) {
+		return errors.New("window, mandatory and phases need confirms")
 	}
 	if j.Numbered && j.Size < StampSize {
 		return fmt.Errorf("size_bytes is %d, and the number of a message takes %d", j.Size, StampSize)
 	}
 	if j.Numbered && j.Channels > 65535 {
 		return fmt.Errorf("channels is %d, not in 1…65535 for numbered messages", j.Channels)
+	}
+	return nil
+}
+
+func (j Job) validateConnections() error {
+	most, least := 20_000, 1
+	if j.Role == MQTT && j.Duration > 0 {
+		least, most = 0, 0
+	}
+	switch {
+	case j.Connections < least || j.Connections > most:
+		return fmt.Errorf("connections is %d, not in %d…%d", j.Connections, least, most)
+	case j.Queue == "":
+		return errors.New("connections need a queue or topic")
+	case j.Size < 0 || j.Size > 1<<20:
+		return fmt.Errorf("size_bytes is %d, not in 0…1 MiB", j.Size)
+	case j.Messages < 0 || j.Messages > 1000:
+		return fmt.Errorf("messages is %d, not in 0…1000 a connection", j.Messages)
+	case !(j.Duration >= 0 && j.Duration <= 600):
+		return fmt.Errorf("duration_s is %v, not in 0…600", j.Duration)
+	case j.QoS != 0 && j.QoS != 1:
+		return fmt.Errorf("qos is %d, not 0 or 1", j.QoS)
+	case j.QoS == 1 && (j.Window < 1 || j.Window > 1000):
+		return fmt.Errorf("window is %d, not in 1…1000", j.Window)
 	}
 	return nil
 }

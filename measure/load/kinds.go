@@ -5,6 +5,7 @@ type Kind struct {
 	Label   string // of cells; public
 	Batched bool   // the Go client gathers writes
 	Script  string // for python3 in a Debian root file system that has pika; "": the Go client
+	MQTT    bool   // speaks MQTT instead of AMQP
 }
 
 // Kinds lists them. Another client is one more row, and whatever it takes to
@@ -14,6 +15,7 @@ func Kinds() []Kind {
 		{Label: "go"},                        // amqp091-go as it comes
 		{Label: "go-batched", Batched: true}, // amqp091-go on a connection that gathers writes
 		{Label: "pika", Script: PikaScript},
+		{Label: "paho", MQTT: true}, // paho.mqtt.golang
 	}
 }
 

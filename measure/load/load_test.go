@@ -104,7 +104,7 @@ func TestJobValidate(t *testing.T) {
 		"the last message would be sent after 9990 s": func(j *Job) { j.Rate, j.Messages = 0.1, 1000 },
 		"window is 0":                                 func(j *Job) { j.Confirms = true },
 		"window is 100001":                            func(j *Job) { j.Confirms, j.Window = true, 1e5+1 },
-		"window and mandatory need confirms":          func(j *Job) { j.Mandatory = true },
+		"window, mandatory and phases need confirms":  func(j *Job) { j.Mandatory = true },
 		"the number of a message takes 42":            func(j *Job) { j.Numbered, j.Size = true, 41 },
 		"not in 1…65535 for numbered":                 func(j *Job) { j.Numbered, j.Size, j.Channels = true, 42, 65536 },
 		"a consume job needs a queue":                 func(j *Job) { j.Role, j.Queue = Consume, "" },
@@ -115,6 +115,15 @@ func TestJobValidate(t *testing.T) {
 		"ack_every is 11, not in 0…10":                func(j *Job) { j.Role, j.Prefetch, j.AckEvery = Consume, 10, 11 },
 		"ack_every is -1":                             func(j *Job) { j.Role, j.AckEvery = Consume, -1 },
 		"messages is -2, not in 0…1e9":                func(j *Job) { j.Duration, j.Messages = 1, -2 },
+		"mandatory and phases need confirms":          func(j *Job) { j.Phases = []string{"before"} },
+		"connections is 0, not in 1…20000":            func(j *Job) { j.Role = Connect },
+		"connections is 20001":                        func(j *Job) { j.Role, j.Connections = Connect, 20_001 },
+		"messages is 1001, not in 0…1000":             func(j *Job) { j.Role, j.Connections, j.Messages = Connect, 1, 1001 },
+		"connections is 5, not in 0…0":                func(j *Job) { j.Role, j.Duration, j.Connections, j.Messages = MQTT, 1, 5, 0 },
+		"qos is 2, not 0 or 1":                        func(j *Job) { j.Role, j.Duration, j.QoS, j.Messages = MQTT, 1, 2, 0 },
+		"window is 0, not in 1…1000":                  func(j *Job) { j.Role, j.Duration, j.QoS, j.Messages = MQTT, 1, 1, 0 },
+		"duration_s is 601":                           func(j *Job) { j.Role, j.Duration, j.Messages = MQTT, 601, 0 },
+		"need a queue or topic":                       func(j *Job) { j.Role, j.Duration, j.Messages, j.Queue = MQTT, 1, 0, "" },
 	} {
 		j := good
 		edit(&j)

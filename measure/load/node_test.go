@@ -123,7 +123,7 @@ func TestPublish(t *testing.T) {
 		for _, label := range clientLabels {
 			t.Run(fmt.Sprint(label, " tls ", secure), func(t *testing.T) {
 				queue := "load-test." + label
-				if err := DeclareEmpty(ctx, uri, ca, queue); err != nil {
+				if err := DeclareEmpty(ctx, uri, ca, queue, Classic); err != nil {
 					t.Fatal(err)
 				}
 				job := Job{Role: Publish, URI: uri, CA: ca, Channels: 4, Queue: queue, Messages: 5000, Size: 100, Limit: 60}
@@ -156,7 +156,7 @@ func TestPublish(t *testing.T) {
 					t.Errorf("%+v", c.Ready)
 				}
 				// Made anew it is empty, and deleted it is gone.
-				if err := DeclareEmpty(ctx, uri, ca, queue); err != nil {
+				if err := DeclareEmpty(ctx, uri, ca, queue, Classic); err != nil {
 					t.Error(err)
 				}
 				if n, err := Depth(ctx, uri, ca, queue); n != 0 || err != nil {
@@ -273,7 +273,7 @@ func TestNodeDies(t *testing.T) {
 	}
 	defer b.Stop()
 	const queue = "load-test.dies"
-	if err := DeclareEmpty(context.Background(), b.URI(), "", queue); err != nil {
+	if err := DeclareEmpty(context.Background(), b.URI(), "", queue, Classic); err != nil {
 		t.Fatal(err)
 	}
 	var running []*Client
@@ -308,7 +308,7 @@ func TestNodeDies(t *testing.T) {
 			wantGone(t, c.cmd.Process.Pid)
 		}
 	})
-	if err := DeclareEmpty(context.Background(), b.URI(), "", queue); err == nil {
+	if err := DeclareEmpty(context.Background(), b.URI(), "", queue, Classic); err == nil {
 		t.Error("declared a queue on a node that has ended")
 	}
 }
@@ -386,7 +386,7 @@ func TestParentKilled(t *testing.T) {
 	for _, label := range clientLabels {
 		t.Run(label, func(t *testing.T) {
 			queue := "load-test.orphan." + label
-			if err := DeclareEmpty(context.Background(), b.URI(), "", queue); err != nil {
+			if err := DeclareEmpty(context.Background(), b.URI(), "", queue, Classic); err != nil {
 				t.Fatal(err)
 			}
 			defer Delete(context.Background(), b.URI(), "", queue)

@@ -28,8 +28,8 @@ const endGrace = 5 * time.Second
 const stopGrace = 60 * time.Second
 
 // maxMessages is how many lines other than progress a client may say: ready,
-// result and error, and one to spare. The reader never waits for a listener.
-const maxMessages = 4
+// the results of up to three stages and error, and one to spare. The reader never waits for a listener.
+const maxMessages = 6
 
 // Client is a running client process.
 type Client struct {
@@ -92,6 +92,14 @@ func Start(ctx context.Context, cmd *exec.Cmd, job Job, progress func(done int))
 // Go tells the client to begin.
 func (c *Client) Go() error {
 	if _, err := io.WriteString(c.in, "start\n"); err != nil {
+		return c.broken(err)
+	}
+	return nil
+}
+
+// Next tells the client that the next phase of its job begins.
+func (c *Client) Next() error {
+	if _, err := io.WriteString(c.in, "next\n"); err != nil {
 		return c.broken(err)
 	}
 	return nil

@@ -16,7 +16,7 @@ var goLabels = []string{"go", "go-batched"}
 func newQueue(t *testing.T, uri, name string) string {
 	t.Helper()
 	queue := "load-test." + name
-	if err := DeclareEmpty(context.Background(), uri, "", queue); err != nil {
+	if err := DeclareEmpty(context.Background(), uri, "", queue, Classic); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { Delete(context.Background(), uri, "", queue) })

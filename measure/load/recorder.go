@@ -27,7 +27,12 @@ const (
 	SeriesSent     = "sent"
 	SeriesAcked    = "acked"
 	SeriesConsumed = "consumed"
+	// SeriesConfirmMax is the longest latency among the confirms of each second.
+	SeriesConfirmMax = "confirm_max"
 )
+
+// LatencyConfirmIn is LatencyConfirm of one of the job's phases.
+func LatencyConfirmIn(phase string) string { return LatencyConfirm + "_" + phase }
 
 // recorder notes what becomes of the messages of a publisher. Sends and
 // confirms come from several goroutines. acked + nacked + unconfirmed is sent
@@ -43,12 +48,53 @@ type recorder struct {
 
 	delay, confirm    *latency.Histogram
 	sentPer, ackedPer perSecond
+
+	phases     []phase
+	current    int             // of phases
+	longestPer []time.Duration // of the confirms in each second; only with phases
 }
 
-func newRecorder(start time.Duration, paced bool, confirmChannels int) *recorder {
+// phase is a part of the work for which latencies are kept apart.
+type phase struct {
+	name    string
+	began   time.Duration
+	confirm *latency.Histogram
+}
+
+func newRecorder(start time.Duration, paced bool, confirmChannels int, phases []string) *recorder {
 	r := &recorder{start: start, paced: paced, waiting: make([]waiting, confirmChannels)}
 	r.delay, r.confirm = latency.New(), latency.New()
+	for _, name := range phases {
+		r.phases = append(r.phases, phase{name, start, latency.New()})
+	}
 	return r
+}
+
+// next begins the next phase; after the last there is none.
+func (r *recorder) next(now time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.current+1 < len(r.phases) {
+		r.current++
+		r.phases[r.current].began = now
+	}
+}
+
+// inPhase notes a confirm in the phase in which its message was to be sent.
+func (r *recorder) inPhase(due, now time.Duration) {
+	if len(r.phases) == 0 {
+		return
+	}
+	i := r.current
+	for i > 0 && due < r.phases[i].began {
+		i--
+	}
+	r.phases[i].confirm.Record(now - due)
+	second := int(min(max(now-r.start, 0), 2*MaxLimit) / time.Second)
+	for len(r.longestPer) <= second {
+		r.longestPer = append(r.longestPer, -1)
+	}
+	r.longestPer[second] = max(r.longestPer[second], now-due)
 }
 
 // send notes that a message is handed to the client library at now. It counts
@@ -82,6 +128,7 @@ func (r *recorder) settle(channel int, ack bool, now time.Duration) {
 		r.acked++
 		r.ackedPer.add(now - r.start)
 		r.confirm.Record(now - due)
+		r.inPhase(due, now)
 	default:
 		r.nacked++
 	}
@@ -108,6 +155,20 @@ func (r *recorder) report(o *Outcome) {
 		o.Unconfirmed = r.sent - r.acked - r.nacked
 		o.Latency[LatencyConfirm] = r.confirm.Encode()
 		o.Series[SeriesAcked] = r.ackedPer.series()
+	}
+	for _, p := range r.phases {
+		o.Latency[LatencyConfirmIn(p.name)] = p.confirm.Encode()
+	}
+	if len(r.phases) > 0 {
+		longest := measure.Series{Unit: measure.Seconds, Step: 1, Values: []measure.Value{}}
+		for _, d := range r.longestPer {
+			v := measure.Missing("no confirm came in this second")
+			if d >= 0 {
+				v = measure.Float(d.Seconds())
+			}
+			longest.Values = append(longest.Values, v)
+		}
+		o.Series[SeriesConfirmMax] = longest
 	}
 }
 

@@ -51,7 +51,7 @@ func TestNoCoordinatedOmission(t *testing.T) {
 	const ms = time.Millisecond
 	c := &simulated{now: 17 * time.Hour}
 	plan := schedule{start: c.now, rate: 1000, count: mostMessages, length: 10 * time.Second}
-	rec := newRecorder(plan.start, true, 1)
+	rec := newRecorder(plan.start, true, 1, nil)
 	closed := latency.New()
 	err := plan.run(context.Background(), c, nil, func(i int, due time.Duration) error {
 		if want := plan.start + time.Duration(i)*ms; due != want {
@@ -169,7 +169,7 @@ func TestScheduleEnds(t *testing.T) {
 // Whatever the order of events, every message sent is in one of the counts.
 func TestRecorder(t *testing.T) {
 	const ms = time.Millisecond
-	r := newRecorder(time.Second, true, 2)
+	r := newRecorder(time.Second, true, 2, nil)
 	at := func(n int) time.Duration { return time.Second + time.Duration(n)*ms }
 	r.send(0, at(0), at(0))
 	r.send(1, at(10), at(11)) // 1 ms is not late
@@ -202,12 +202,63 @@ func TestRecorder(t *testing.T) {
 		t.Errorf("per second: %v", counts)
 	}
 
-	unpaced := newRecorder(0, false, 0)
+	unpaced := newRecorder(0, false, 0, nil)
 	unpaced.send(0, 0, time.Hour)
 	o = Outcome{}
 	unpaced.report(&o)
 	if o.Sent != 1 || o.Late != 0 || len(o.Latency) != 0 || len(o.Series) != 1 || len(o.Series[SeriesSent].Values) != 3601 {
 		t.Errorf("%+v", o)
+	}
+}
+
+// A message belongs to the phase in which it was to be sent, whenever its
+// confirm comes, and the longest confirm of a second is that of its confirms.
+func TestPhases(t *testing.T) {
+	const ms = time.Millisecond
+	r := newRecorder(0, true, 1, []string{"before", "drain"})
+	r.send(0, 0, 0)
+	r.send(0, 10*ms, 10*ms)
+	r.settle(0, true, 12*ms)
+	r.next(15 * ms)
+	r.send(0, 20*ms, 20*ms)
+	r.settle(0, true, 1040*ms) // due at 10
+	r.settle(0, true, 3020*ms) // due at 20
+	r.next(4 * time.Second)    // there is no third
+	var o Outcome
+	r.report(&o)
+	for phase, want := range map[string][]time.Duration{"before": {12 * ms, 1030 * ms}, "drain": {3000 * ms}} {
+		h := decode(t, o.Latency[LatencyConfirmIn(phase)])
+		if int(h.Count()) != len(want) {
+			t.Errorf("phase %s has %d confirms", phase, h.Count())
+			continue
+		}
+		wantQuantile(t, phase, h, 0, want[0])
+		wantQuantile(t, phase, h, 1, want[len(want)-1])
+	}
+	if all := decode(t, o.Latency[LatencyConfirm]); all.Count() != 3 {
+		t.Errorf("%d confirms in all", all.Count())
+	}
+	s := o.Series[SeriesConfirmMax]
+	var got []string
+	for _, v := range s.Values {
+		if !v.OK() {
+			got = append(got, v.Reason())
+			continue
+		}
+		got = append(got, time.Duration(v.Float64()*1e9).Round(ms).String())
+	}
+	none := "no confirm came in this second"
+	if !slices.Equal(got, []string{"12ms", "1.03s", none, "3s"}) || s.Unit != measure.Seconds || s.Step != 1 {
+		t.Errorf("%q, %+v", got, s)
+	}
+	plain := newRecorder(0, true, 1, nil)
+	plain.send(0, 0, 0)
+	plain.settle(0, true, ms)
+	plain.next(2 * ms)
+	o = Outcome{}
+	plain.report(&o)
+	if len(o.Series) != 2 || len(o.Latency) != 2 {
+		t.Errorf("without phases: %+v", o)
 	}
 }
 
@@ -268,7 +319,7 @@ func TestMachineClock(t *testing.T) {
 // confirm: two values in histograms, of which the library alone takes package
 // latency's BenchmarkRecordValue each, counting, and the lock.
 func BenchmarkRecord(b *testing.B) {
-	r := newRecorder(0, true, 1)
+	r := newRecorder(0, true, 1, nil)
 	b.ReportAllocs()
 	var now time.Duration
 	for b.Loop() {
@@ -283,7 +334,7 @@ func BenchmarkRecord(b *testing.B) {
 
 // BenchmarkSend is the publisher's part of that without confirms.
 func BenchmarkSend(b *testing.B) {
-	r := newRecorder(0, true, 0)
+	r := newRecorder(0, true, 0, nil)
 	b.ReportAllocs()
 	for b.Loop() {
 		r.send(0, 0, 20*time.Microsecond)

@@ -75,6 +75,12 @@ type worker struct {
 }
 
 func (w *worker) run(ctx context.Context) error {
+	switch w.job.Role {
+	case Connect:
+		return w.connections(ctx)
+	case MQTT:
+		return w.mqtt(ctx)
+	}
 	conn, tune, err := dial(ctx, w.job)
 	if err != nil {
 		return err
@@ -151,13 +157,18 @@ func (w *worker) remaining(ctx context.Context) time.Duration {
 	return 10 * time.Second
 }
 
+// errStopped is "stop" where "start" was expected: there is no more to do.
+var errStopped = errors.New("stopped before the work began")
+
 func (w *worker) await(ctx context.Context, command string) error {
 	select {
 	case line, ok := <-w.lines:
 		if !ok {
 			return fmt.Errorf("standard input ended before %q: %w", command, context.Canceled)
 		}
-		if strings.TrimSpace(line) != command {
+		if got := strings.TrimSpace(line); got == "stop" && command == "start" {
+			return errStopped
+		} else if got != command {
 			return fmt.Errorf("got the line %q, want %q", line, command)
 		}
 		return nil

@@ -113,7 +113,7 @@ func TestHeed(t *testing.T) {
 		w := &worker{lines: lines}
 		var err error
 		within(t, "heed", func() {
-			err = w.heed(context.Background(), func(ctx context.Context, stop <-chan struct{}) error {
+			err = w.heed(context.Background(), nil, func(ctx context.Context, stop <-chan struct{}) error {
 				if tt.line == "" {
 					return nil // done before anything came
 				}

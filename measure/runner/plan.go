@@ -72,8 +72,15 @@ func (c cell) planned() measure.PlannedCell {
 	return measure.PlannedCell{Experiment: c.experiment.Name, Labels: c.labels(), Repeat: c.repeat}
 }
 
-// variant names the node configuration that a cell needs; "" is the default.
-func (c cell) variant() string { return measure.Labels(c.c.Settings).String() }
+// variant names the node that a cell needs, by configuration and, where nobody
+// may have used it before, by place; "" is the one that runs all the time.
+func (c cell) variant() string {
+	name := measure.Labels(c.c.Settings).String()
+	if c.c.Fresh {
+		name += fmt.Sprintf(" %s#%d", c.experiment.Name, c.order)
+	}
+	return name
+}
 
 // nodeKey names the node that a cell with settings needs.
 func (c cell) nodeKey() string { return c.broker + " " + c.variant() }
@@ -110,7 +117,7 @@ func NewPlan(all []experiments.Experiment, s Selection) (Plan, error) {
 				if !slices.Contains(p.Brokers, b) {
 					p.Brokers = append(p.Brokers, b)
 				}
-				if len(c.Settings) == 0 {
+				if len(c.Settings) == 0 || c.Fresh { // nothing is gained by keeping a fresh one's cells together
 					plain = append(plain, at)
 				} else {
 					variants = append(variants, at)
@@ -240,7 +247,7 @@ const nodeStart = 9 * time.Second
 
 // controlEvery is how much of the estimate lies between two measurements of the
 // control load, but for the first and the last.
-const controlEvery = 10 * time.Minute
+const controlEvery = 20 * time.Minute
 
 // Estimate is a guess at how long the plan takes, from the cells' own guesses.
 func (p Plan) Estimate() time.Duration { return p.estimate(p.Cells) }
@@ -271,6 +278,21 @@ func (p Plan) controlRepeats() int {
 		return 3
 	}
 	return experiments.ControlRepeats
+}
+
+// plugins are those that any of the plan's experiments needs: the nodes that run
+// all the time are the same for all of them.
+func (p Plan) plugins() []string {
+	var names []string
+	for _, c := range p.Cells {
+		for _, name := range c.experiment.Plugins {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // Planned is the plan as run.json holds it.

@@ -236,7 +236,7 @@ func (r *runner) openDescribed(ctx context.Context, label string) error {
 		return fmt.Errorf("asking %s for its versions: %w", label, err)
 	}
 	now := measure.Broker{Label: label, RabbitMQ: info.RabbitMQ, Erlang: info.Erlang,
-		Package: info.Package, Plugins: info.Plugins, Schedulers: info.Schedulers, Settings: info.Settings}
+		Package: info.Package, Plugins: info.Plugins, Schedulers: info.Schedulers, Settings: info.Settings, Components: info.Components}
 	if i := slices.IndexFunc(r.run.Brokers, func(known measure.Broker) bool { return known.Label == label }); i < 0 {
 		r.run.Brokers = append(r.run.Brokers, now)
 	} else if err := sameBroker(r.run.Brokers[i], now); err != nil {
@@ -308,7 +308,7 @@ func (r *runner) open(ctx context.Context, label string) (*broker.Broker, error)
 	if spec.Kind() == broker.KindURL {
 		return broker.Connect(ctx, spec)
 	}
-	return r.start(ctx, spec, broker.Config{})
+	return r.start(ctx, spec, broker.Config{Plugins: r.plan.plugins()})
 }
 
 func (r *runner) start(ctx context.Context, spec broker.Spec, config broker.Config) (*broker.Broker, error) {
@@ -354,7 +354,7 @@ func (r *runner) node(ctx context.Context, c cell) (*broker.Broker, error) {
 			return nil, err
 		}
 		r.variant.key = key
-		r.variant.node, r.variant.err = r.start(ctx, spec, broker.Config{Settings: c.c.Settings})
+		r.variant.node, r.variant.err = r.start(ctx, spec, broker.Config{Settings: c.c.Settings, Plugins: c.experiment.Plugins})
 	}
 	return r.variant.node, r.variant.err
 }
@@ -434,6 +434,9 @@ func (r *runner) measureCell(ctx context.Context, c cell) measure.Cell {
 		out.Values[name] = v
 	}
 	r.note(s.Clients)
+	for _, text := range s.Warnings {
+		r.noted = r.warn(text) || r.noted
+	}
 	return out
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -85,6 +86,50 @@ func sample(x int64) experiments.Sample {
 		Texts:   map[string]string{"said": "hello"},
 		Clients: []measure.Client{{Label: "go", Library: "fake", Version: "1", Runtime: "2"}},
 	}
+}
+
+// A fresh case gets a node that has done nothing before, each time; the one that
+// runs all the time goes on.
+func TestFresh(t *testing.T) {
+	h := host(t)
+	e := fake("a", 2, "")
+	e.Cases = func(experiments.Profile) []experiments.Case {
+		return []experiments.Case{
+			{Labels: measure.Labels{"n": "plain", "client": "go"}, Estimate: time.Second},
+			{Labels: measure.Labels{"n": "fresh", "client": "go"}, Estimate: time.Second, Fresh: true},
+			{Labels: measure.Labels{"n": "set", "client": "go"}, Estimate: time.Second, Fresh: true, Settings: map[string]string{"channel_max": "17"}},
+		}
+	}
+	e.Plugins = []string{broker.WebMQTT}
+	seen := map[*broker.Broker][]string{}
+	p := plan(t, e, func(ctx context.Context, env experiments.Env, n string) (experiments.Sample, error) {
+		seen[env.Broker] = append(seen[env.Broker], n)
+		if _, err := env.Broker.MQTTURI(true); err != nil {
+			t.Errorf("%s: %v", n, err)
+		}
+		s := sample(1)
+		s.Warnings = []string{"a warning of a sample"}
+		return s, nil
+	})
+	run, failed, err := Run(context.Background(), h, p, measure.NewRun(time.Now(), "quick"))
+	if err != nil || failed != 0 {
+		t.Fatalf("%d failed, %v", failed, err)
+	}
+	var uses []string
+	for _, n := range seen {
+		uses = append(uses, strings.Join(n, "+"))
+	}
+	slices.Sort(uses)
+	if want := []string{"fresh", "fresh", "plain+plain", "set", "set"}; !slices.Equal(uses, want) {
+		t.Errorf("nodes were used for %q, want %q", uses, want)
+	}
+	if !slices.Equal(run.Warnings, []string{"a warning of a sample"}) {
+		t.Errorf("warnings %q", run.Warnings)
+	}
+	if !slices.Contains(run.Brokers[0].Plugins, broker.WebMQTT) || run.Brokers[0].Components["ra"] == "" {
+		t.Errorf("%+v", run.Brokers[0])
+	}
+	wantNothingLeft(t)
 }
 
 // One run with all that may happen to a cell: the others go on, and the files

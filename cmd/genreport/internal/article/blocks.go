@@ -1,9 +1,12 @@
 package article
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"html/template"
+	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,23 +51,24 @@ func (r *resolver) output(info, body string, at int, fail func(line int, err err
 		fail(0, unknown("experiment", defaults.experiment, keys(r.data.catalog)))
 		return nil
 	}
-	if each != "" && len(known.labelValues(each)) == 0 {
-		fail(0, unknown("label", each, known.labels()))
+	if each != "" && len(r.values(known, each)) == 0 {
+		fail(0, unknown("label", each, append(known.labels(), brokerLabel)))
 		return nil
 	}
 	out := &Output{Client: r.clientName(defaults.labels["client"])}
 	for i, line := range strings.Split(strings.TrimRight(body, "\n"), "\n") {
 		r.line = at + i + 1
+		r.prose(line, r.line)
 		values := []string{""}
 		if variable := refOpen + each + refClose; each != "" && strings.Contains(line, variable) {
-			values = known.labelValues(each)
+			values = r.values(known, each)
 		}
 		for _, v := range values {
 			in := defaults
 			text := line
 			if v != "" {
 				in.labels = overlay(defaults.labels, measure.Labels{each: v})
-				text = strings.ReplaceAll(line, refOpen+each+refClose, labelText(v))
+				text = strings.ReplaceAll(line, refOpen+each+refClose, r.valueText(each, v))
 			}
 			l := OutputLine{Head: strings.Contains(line, "||") && !strings.Contains(line, refOpen)}
 			for cell := range strings.SplitSeq(text, "||") {
@@ -76,6 +80,71 @@ func (r *resolver) output(info, body string, at int, fail func(line int, err err
 		}
 	}
 	return out
+}
+
+// brokerLabel is the label whose values, on a page, are the aliases of brokers.
+const brokerLabel = "broker"
+
+// values are those of a label, in order: of the experiment's cases, or the
+// page's brokers, old versions first.
+func (r *resolver) values(known Known, label string) []string {
+	if label != brokerLabel {
+		return known.labelValues(label)
+	}
+	aliases := slices.Sorted(maps.Keys(r.brokers))
+	slices.SortStableFunc(aliases, func(a, b string) int { return compareVersions(r.version(a), r.version(b)) })
+	return aliases
+}
+
+// valueText shows a label's value: of a broker, its version.
+func (r *resolver) valueText(label, value string) string {
+	if label != brokerLabel {
+		return labelText(value)
+	}
+	return cmp.Or(r.version(value), value)
+}
+
+// version is RabbitMQ's on a broker of the page, as its newest run tells.
+func (r *resolver) version(alias string) string {
+	for _, runs := range [][]measure.Run{r.cited, r.allRuns()} {
+		for _, run := range slices.Backward(runs) {
+			for _, b := range run.Brokers {
+				if b.Label == r.brokers[alias] {
+					return b.RabbitMQ
+				}
+			}
+		}
+	}
+	return ""
+}
+
+func (r *resolver) allRuns() []measure.Run {
+	var runs []measure.Run
+	for _, rec := range r.data.runs {
+		runs = append(runs, rec.Run)
+	}
+	return runs
+}
+
+// compareVersions orders "3.10.8" before "4.0.5"; what is no version comes last.
+func compareVersions(a, b string) int {
+	if (a == "") != (b == "") {
+		return cmp.Compare(b, a)
+	}
+	x, y := strings.Split(a, "."), strings.Split(b, ".")
+	for i := range min(len(x), len(y)) {
+		m, errA := strconv.Atoi(x[i])
+		n, errB := strconv.Atoi(y[i])
+		if c := cmp.Compare(m, n); errA == nil && errB == nil && c != 0 {
+			return c
+		}
+		if c := cmp.Compare(x[i], y[i]); errA != nil || errB != nil {
+			if c != 0 {
+				return c
+			}
+		}
+	}
+	return cmp.Compare(len(x), len(y))
 }
 
 // labelText shows a label's value: a number as numbers are shown.
@@ -112,6 +181,7 @@ func (r *resolver) clientName(label string) string {
 //	x: name of the axis
 //	y: name of the axis, with its unit
 //	names: {value: name}   # of the series
+//	phases: [before, after] # kind time: what is on either side of its zero
 //	```
 type figureWords struct {
 	Title   string            `yaml:"title"`
@@ -120,37 +190,66 @@ type figureWords struct {
 	X       string            `yaml:"x"`
 	Y       string            `yaml:"y"`
 	Names   map[string]string `yaml:"names"`
+	Phases  []string          `yaml:"phases"`
 }
 
-func (r *resolver) figure(id string, d figureDeclared, w figureWords) (*Figure, error) {
+// declared checks what SLUG.yaml says of a figure.
+func (r *resolver) declared(d figureDeclared) error {
 	known, ok := r.data.catalog[d.Experiment]
 	if !ok {
-		return nil, unknown("experiment", d.Experiment, keys(r.data.catalog))
+		return unknown("experiment", d.Experiment, keys(r.data.catalog))
 	}
-	metric, ok := known.Metrics[d.Metric]
-	if !ok {
-		return nil, unknown("metric", d.Metric, keys(known.Metrics))
+	labels := []string{d.X, d.Series}
+	switch d.Kind {
+	case "time":
+		if !slices.Contains(known.Series, d.Metric) {
+			return unknown("series", d.Metric, known.Series)
+		}
+		if d.X != "" || d.Per != "" || d.Labels {
+			return errors.New("a figure of kind time takes no x, per or labels: its axis is time")
+		}
+		labels = labels[1:]
+	case "bar", "line":
+		metric, ok := known.Metrics[d.Metric]
+		if !ok {
+			return unknown("metric", d.Metric, keys(known.Metrics))
+		}
+		if d.Zero != "" {
+			return errors.New("zero is for figures of kind time")
+		}
+		if _, ok := number.Scale(d.Unit); d.Unit != "" && ok {
+			if err := checkUnit(d.Unit, metric); err != nil {
+				return err
+			}
+		}
+	default:
+		return unknown("kind of figure", d.Kind, []string{"bar", "line", "time"})
 	}
-	if _, ok := number.Scale(d.Unit); d.Unit != "" && ok {
-		if err := checkUnit(d.Unit, metric); err != nil {
-			return nil, err
+	for _, l := range labels {
+		if len(r.values(known, l)) == 0 {
+			return unknown("label", l, append(known.labels(), brokerLabel))
 		}
 	}
-	for _, l := range []string{d.X, d.Series} {
-		if len(known.labelValues(l)) == 0 {
-			return nil, unknown("label", l, known.labels())
-		}
+	if _, ok := number.Scale(d.Unit); d.Unit != "" && !ok {
+		return unknown("unit", d.Unit, number.Units())
 	}
-	kind, ok := map[string]chart.Kind{"bar": chart.Bar, "line": chart.Line}[d.Kind]
-	if !ok {
-		return nil, unknown("kind of figure", d.Kind, []string{"bar", "line"})
+	return nil
+}
+
+// figure makes one that declared has let pass.
+func (r *resolver) figure(id string, d figureDeclared, w figureWords) (*Figure, error) {
+	known := r.data.catalog[d.Experiment]
+	metric := known.Metrics[d.Metric]
+	kind := chart.Line
+	if d.Kind == "bar" {
+		kind = chart.Bar
 	}
 	scale := 1.0
 	if d.Unit != "" {
-		var ok bool
-		if scale, ok = number.Scale(d.Unit); !ok {
-			return nil, unknown("unit", d.Unit, number.Units())
-		}
+		scale, _ = number.Scale(d.Unit)
+	}
+	if len(w.Phases) != 0 && (len(w.Phases) != 2 || d.Zero == "") {
+		return nil, errors.New("phases are two, before and after the zero of a figure of kind time")
 	}
 	if w.Title == "" || w.Alt == "" {
 		return nil, errors.New("a figure needs title and alt")
@@ -169,30 +268,50 @@ func (r *resolver) figure(id string, d figureDeclared, w figureWords) (*Figure, 
 	f := &Figure{ID: "f-" + id, Title: words(w.Title), Caption: words(w.Caption)}
 	wide := chart.Figure{ID: f.ID + "-wide", Kind: kind, Title: plain(w.Title), Description: plain(w.Alt), XTitle: w.X, YTitle: w.Y,
 		ValueLabels: d.Labels}
-	categories := known.labelValues(d.X)
 	f.Table = Table{Caption: w.Y, Head: []string{w.X}}
-	for _, category := range categories {
-		wide.Categories = append(wide.Categories, labelText(category))
-		f.Table.Rows = append(f.Table.Rows, []string{labelText(category)})
+	name := func(value string) string { return cmp.Or(w.Names[value], r.valueText(d.Series, value)) }
+	var err error
+	if d.Kind == "time" {
+		err = r.overTime(known, d, w, scale, name, &wide, f)
+	} else {
+		err = r.overLabel(known, metric, d, scale, name, &wide, f)
 	}
-	for _, value := range known.labelValues(d.Series) {
+	if err != nil {
+		return nil, err
+	}
+	narrow := wide
+	narrow.ID, narrow.Width, narrow.Height = f.ID+"-narrow", 400, 320
+	f.Wide, f.Narrow = wide, narrow
+	if res, run, why := r.data.find(d.Experiment, r.brokers["current"]); why == "" {
+		f.Data = []Link{{Href: "data/" + run.ID + "/" + res.Experiment + ".json", Text: res.Experiment + ".json"}}
+	}
+	return f, errors.Join(slices.DeleteFunc(errs, func(e error) bool { return e == nil })...)
+}
+
+// overLabel fills a figure whose axis is a label.
+func (r *resolver) overLabel(known Known, metric measure.Metric, d figureDeclared, scale float64, name func(string) string, wide *chart.Figure, f *Figure) error {
+	categories := r.values(known, d.X)
+	if want, fixed := d.Where[d.X]; fixed {
+		categories = []string{want}
+	}
+	for _, category := range categories {
+		wide.Categories = append(wide.Categories, r.valueText(d.X, category))
+		f.Table.Rows = append(f.Table.Rows, []string{r.valueText(d.X, category)})
+	}
+	for _, value := range r.values(known, d.Series) {
 		if want, fixed := d.Where[d.Series]; fixed && want != value {
 			continue
 		}
-		name := value
-		if n := w.Names[value]; n != "" {
-			name = n
-		}
-		series := chart.Series{Name: name}
-		marked := MarkedSeries{Name: name}
-		f.Table.Head = append(f.Table.Head, name)
+		series := chart.Series{Name: name(value)}
+		marked := MarkedSeries{Name: series.Name}
+		f.Table.Head = append(f.Table.Head, series.Name)
 		for i, category := range categories {
 			point, text, mark, err := r.point(known, metric, d, overlay(d.Where, measure.Labels{d.X: category, d.Series: value}), scale)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			if mark != "" {
-				marked.Points = append(marked.Points, Link{Href: "#" + mark, Text: labelText(category)})
+				marked.Points = append(marked.Points, Link{Href: "#" + mark, Text: r.valueText(d.X, category)})
 			}
 			series.Points = append(series.Points, point)
 			f.Table.Rows[i] = append(f.Table.Rows[i], text)
@@ -202,13 +321,112 @@ func (r *resolver) figure(id string, d figureDeclared, w figureWords) (*Figure, 
 			f.Marked = append(f.Marked, marked)
 		}
 	}
-	narrow := wide
-	narrow.ID, narrow.Width, narrow.Height = f.ID+"-narrow", 400, 320
-	f.Wide, f.Narrow = wide, narrow
-	if res, run, why := r.data.find(d.Experiment, r.brokers["current"]); why == "" {
-		f.Data = []Link{{Href: "data/" + run.ID + "/" + res.Experiment + ".json", Text: res.Experiment + ".json"}}
+	return nil
+}
+
+// tableEvery is how many seconds lie between the rows of a time figure's table;
+// all of them are in the data.
+const tableEvery = 5
+
+// overTime fills a figure whose axis is time. It shows the first repeat of each
+// case: one that was chosen would show what the chooser likes.
+func (r *resolver) overTime(known Known, d figureDeclared, w figureWords, scale float64, name func(string) string, wide *chart.Figure, f *Figure) error {
+	zero := 0
+	if d.Zero != "" {
+		res, _, why := r.data.find(d.Experiment, r.brokers["current"])
+		if why == "" {
+			text, ok := res.Parameters[d.Zero]
+			if !ok {
+				return unknown("parameter", d.Zero, keys(res.Parameters))
+			}
+			var err error
+			if zero, err = strconv.Atoi(text); err != nil {
+				return fmt.Errorf("parameter %s is %q, want whole seconds", d.Zero, text)
+			}
+		}
 	}
-	return f, errors.Join(slices.DeleteFunc(errs, func(e error) bool { return e == nil })...)
+	type line struct {
+		name    string
+		points  map[int]float64 // by second
+		unit    measure.Unit
+		missing bool
+	}
+	var lines []line
+	last := 0
+	for _, value := range r.values(known, d.Series) {
+		if want, fixed := d.Where[d.Series]; fixed && want != value {
+			continue
+		}
+		l := line{name: name(value), points: map[int]float64{}}
+		c, err := r.oneCase(known, d.Experiment, overlay(d.Where, measure.Labels{d.Series: value}))
+		if err != nil {
+			return err
+		}
+		reason := c.missing
+		if reason == "" {
+			r.cite(d.Experiment, c.labels)
+			first := c.cells[0]
+			s, ok := first.Series[d.Metric]
+			switch {
+			case first.Failure != nil:
+				reason = first.Failure.Reason
+			case !ok || len(s.Values) == 0:
+				reason = "the first repeat did not record " + d.Metric
+			}
+			l.unit = s.Unit
+			for i, v := range s.Values {
+				second := int(math.Round(s.Start + float64(i)*s.Step))
+				if v.OK() {
+					l.points[second] = v.Float64()
+					last = max(last, second)
+				}
+			}
+		}
+		if reason != "" {
+			r.miss(reason)
+			l.missing = true
+		}
+		lines = append(lines, l)
+	}
+	for second := range last + 1 {
+		label := number.Exact(int64(second - zero))
+		wide.Categories = append(wide.Categories, label)
+		if (second-zero)%tableEvery == 0 {
+			f.Table.Rows = append(f.Table.Rows, []string{label})
+		}
+	}
+	for _, l := range lines {
+		if l.unit != "" && d.Unit != "" {
+			if err := checkUnit(d.Unit, measure.Metric{Unit: l.unit}); err != nil {
+				return err
+			}
+		}
+		f.Table.Head = append(f.Table.Head, l.name)
+		series := chart.Series{Name: l.name}
+		row := 0
+		for second := range last + 1 {
+			var p chart.Point
+			text := "–"
+			if l.missing && second == 0 {
+				p.Label = shortMissing(r.lang)
+			}
+			if x, ok := l.points[second]; ok {
+				y := x / scale
+				p.Value = &y
+				text = number.Format(x, l.unit, number.Options{Unit: d.Unit, Bare: true})
+			}
+			series.Points = append(series.Points, p)
+			if (second-zero)%tableEvery == 0 {
+				f.Table.Rows[row] = append(f.Table.Rows[row], text)
+				row++
+			}
+		}
+		wide.Series = append(wide.Series, series)
+	}
+	if len(w.Phases) == 2 && zero > 0 && zero <= last {
+		wide.Phases = []chart.Phase{{Name: w.Phases[0], From: 0, To: zero - 1}, {Name: w.Phases[1], From: zero, To: last}}
+	}
+	return nil
 }
 
 // point is the median of a case with its smallest and largest sample, and the

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,25 +49,35 @@ func (s source) resolve(d Data) (Page, error) {
 }
 
 func (s source) resolveWith(d Data, cited []measure.Run) (Page, *resolver, error) {
-	r := &resolver{data: d, lang: s.lang, brokers: s.shared.Brokers, file: s.file, cited: cited}
+	r := &resolver{data: d, lang: s.lang, brokers: s.shared.Brokers, file: s.file, cited: cited,
+		sources: s.shared.Sources, declaredClaims: s.shared.Claims, faulty: map[string]error{}}
 	p := Page{Slug: s.slug, Lang: s.lang, Series: s.shared.Series, Number: s.shared.Number, Aside: s.aside}
 	var bad faults
+	for _, id := range slices.Sorted(maps.Keys(s.shared.Claims)) {
+		if err := s.shared.Claims[id].check(r); err != nil {
+			r.faulty[id] = err
+			bad.add(s.sharedFile, s.lineIn("claims", id), fmt.Errorf("claim %s: %w", id, err))
+		}
+	}
 	s.resolveBody(r, &p, &bad)
 	s.resolveFront(r, &p, &bad)
+	s.resolveClaims(r, &p, &bad)
 	p.Evidence = r.evidenceOf()
-	p.Runs, p.Draft, p.Unmet = r.runs, r.draft, r.unmet
+	p.Runs, p.Draft, p.Unmet, p.Used, p.Loose = r.runs, r.draft, r.unmet, r.used, r.loose
 	return p, r, bad.join()
 }
 
 func (s source) resolveFront(r *resolver, p *Page, bad *faults) {
 	plain := func(text string) string {
 		r.line = s.lineOf(text)
+		r.prose(text, r.line)
 		out, err := r.plain(text)
 		bad.add(s.file, s.lineOf(text), err)
 		return out
 	}
 	inline := func(text string) template.HTML {
 		r.line = s.lineOf(text)
+		r.prose(text, r.line)
 		out, err := r.inline(text, ref{})
 		bad.add(s.file, s.lineOf(text), err)
 		return out
@@ -74,6 +85,19 @@ func (s source) resolveFront(r *resolver, p *Page, bad *faults) {
 	p.Title, p.Question, p.Summary = plain(s.front.Title), plain(s.front.Question), plain(s.front.Summary)
 	for _, h := range s.front.Headlines {
 		p.Headlines = append(p.Headlines, Headline{Value: inline(h.Value), Label: inline(h.Label), Note: inline(h.Note)})
+	}
+}
+
+// resolveClaims lists the page's claims, and finds those that it does not use.
+func (s source) resolveClaims(r *resolver, p *Page, bad *faults) {
+	for _, c := range r.claims {
+		c.File, c.Line = s.sharedFile, s.lineIn("claims", c.Name)
+		p.Claims = append(p.Claims, *c)
+	}
+	for _, id := range slices.Sorted(maps.Keys(s.shared.Claims)) {
+		if r.faulty[id] == nil && !slices.ContainsFunc(r.claims, func(c *Claim) bool { return c.Name == id }) {
+			bad.add(s.file, 1, fmt.Errorf("claim %s is declared in %s and not used here", id, s.sharedFile))
+		}
 	}
 }
 
@@ -91,6 +115,7 @@ func (s source) lineOf(text string) int {
 func (s source) resolveBody(r *resolver, p *Page, bad *faults) {
 	doc := parseMarkdown(s.body)
 	s.resolveRefs(r, doc, bad)
+	r.looseText(doc.root, s.body, func(offset int) int { return lineAt(s.body, offset) })
 	var html strings.Builder
 	flush := func() {
 		if html.Len() > 0 {
@@ -124,6 +149,9 @@ func (s source) resolveBody(r *resolver, p *Page, bad *faults) {
 				if o != nil {
 					p.Blocks = append(p.Blocks, Block{Output: o})
 				}
+				continue
+			case "claim":
+				html.WriteString(string(s.claimBlock(r, strings.TrimSpace(rest), line, codeText(f, s.body), bad)))
 				continue
 			case "figure":
 				flush()
@@ -167,10 +195,37 @@ func (s source) figure(r *resolver, id string, line int, body string, bad *fault
 		bad.list = append(bad.list, err)
 		return nil
 	}
+	if err := r.declared(d); err != nil {
+		bad.add(s.sharedFile, s.lineIn("figures", id), fmt.Errorf("figure %s: %w", id, err))
+		return nil
+	}
 	r.line = line
+	for _, text := range append([]string{w.Title, w.Caption, w.Alt, w.X, w.Y}, w.Phases...) {
+		r.prose(text, line)
+	}
 	f, err := r.figure(id, d, w)
 	bad.add(s.file, line, err)
 	return f
+}
+
+// lineIn is where SLUG.yaml declares something within one of its keys.
+func (s source) lineIn(key, id string) int {
+	within := 0
+	for i, line := range strings.Split(s.sharedText, "\n") {
+		if line != "" && line[0] != ' ' && line[0] != '#' {
+			within = 0
+			if strings.HasPrefix(line, key+":") {
+				within = i + 1
+			}
+		}
+		if within > 0 && strings.HasPrefix(strings.TrimSpace(line), id+":") {
+			return i + 1
+		}
+		if within == i+1 && strings.Contains(line, "{") { // all on one line
+			return i + 1
+		}
+	}
+	return 1
 }
 
 func codeText(f *ast.FencedCodeBlock, source []byte) string {
@@ -247,7 +302,8 @@ func (s source) checkFence(f *ast.FencedCodeBlock, bad *faults) {
 	} else if f.Lines().Len() > 0 {
 		line = lineAt(s.body, f.Lines().At(0).Start) - 1
 	}
-	if near := unknown("block", kind, []string{"output", "figure"}); kind != "output" && kind != "figure" && strings.Contains(near.Error(), "did you mean") {
+	blocks := []string{"output", "figure", "claim"}
+	if near := unknown("block", kind, blocks); !slices.Contains(blocks, kind) && strings.Contains(near.Error(), "did you mean") {
 		bad.add(s.file, line, near)
 	}
 	end := len(s.body)
@@ -282,7 +338,7 @@ func (r *resolver) evidenceOf() []Evidence {
 			continue
 		}
 		for _, g := range groups(res, k.labels) {
-			e := Evidence{ID: k.id(), Experiment: k.experiment, Labels: g.labels, Command: g.cells[0].Command,
+			e := Evidence{ID: k.id(), Experiment: k.experiment, Labels: g.labels, Command: inRepository(g.cells[0].Command),
 				Repeats: len(g.cells), TooFew: g.tooFew(res.Metrics), Limits: g.limits(), Added: g.added(), Failed: g.failed(),
 				Data: Link{Href: "data/" + run.ID + "/" + k.experiment + ".json", Text: k.experiment + ".json"}}
 			for _, name := range slices.Sorted(slices.Values(keys(res.Metrics))) {
@@ -306,6 +362,15 @@ func keysInOrder(list []evidenceKey) []string {
 		}
 	}
 	return out
+}
+
+// inRepository is a command as it is typed in a clone, where `make build` has put
+// the program.
+func inRepository(command string) string {
+	if strings.HasPrefix(command, "genreport ") {
+		return "build/" + command
+	}
+	return command
 }
 
 // evidenceDigits shows samples finer than the text does.

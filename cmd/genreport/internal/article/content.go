@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"path"
 	"regexp"
 	"slices"
@@ -32,15 +33,24 @@ type declared struct {
 	Number  int                       `yaml:"number"`
 	Brokers map[string]string         `yaml:"brokers"` // alias -> label of a broker
 	Figures map[string]figureDeclared `yaml:"figures"`
+	Claims  map[string]claimDeclared  `yaml:"claims"`
+	Sources map[string]givenSource    `yaml:"sources"` // of numbers that nobody measured here
+}
+
+// givenSource is where a given number is from.
+type givenSource struct {
+	Title map[string]string `yaml:"title"` // by language
+	URL   string            `yaml:"url"`
 }
 
 // figureDeclared says what a figure shows; its words are in the Markdown.
 type figureDeclared struct {
-	Kind       string         `yaml:"kind"` // bar or line
+	Kind       string         `yaml:"kind"` // bar, line or time
 	Experiment string         `yaml:"experiment"`
-	Metric     string         `yaml:"metric"`
-	X          string         `yaml:"x"`      // label along the axis
+	Metric     string         `yaml:"metric"` // of kind time: what is recorded over time
+	X          string         `yaml:"x"`      // label along the axis; not of kind time
 	Series     string         `yaml:"series"` // label that tells the series apart
+	Zero       string         `yaml:"zero"`   // kind time: the parameter, in seconds, from which time counts
 	Where      measure.Labels `yaml:"where"`
 	Unit       string         `yaml:"unit"`
 	Per        string         `yaml:"per"`    // divide by this label's number
@@ -73,6 +83,7 @@ type source struct {
 	file       string // LANG/SLUG.md
 	shared     declared
 	sharedFile string
+	sharedText string // of it
 	front      front
 	head       string // the front matter's text
 	body       []byte // Markdown, with the front matter blanked out so that lines stay
@@ -100,6 +111,7 @@ func Load(fsys fs.FS) (Content, error) {
 		return c, err
 	}
 	var errs []error
+	taken := map[string]string{} // file by place in its series
 	for _, name := range files {
 		if name == "site.yaml" {
 			continue
@@ -113,13 +125,23 @@ func Load(fsys fs.FS) (Content, error) {
 		if err := shared.validate(); err != nil {
 			errs = append(errs, fault{name, 1, err})
 		}
+		place := fmt.Sprintf("%s %d", shared.Series, shared.Number)
+		if other := taken[place]; other != "" {
+			errs = append(errs, fault{name, 1, fmt.Errorf("%s is number %d of the series %s already", other, shared.Number, shared.Series)})
+		}
+		taken[place] = name
+		text, err := fs.ReadFile(fsys, name)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("reading content: %w", err))
+			continue
+		}
 		for _, lang := range c.Site.Languages {
 			s, err := loadSource(fsys, slug, lang)
 			if err != nil {
 				errs = append(errs, err)
 				continue
 			}
-			s.shared, s.sharedFile = shared, name
+			s.shared, s.sharedFile, s.sharedText = shared, name, string(text)
 			c.articles = append(c.articles, s)
 		}
 	}
@@ -209,6 +231,11 @@ func (d declared) validate() error {
 		return errors.New("number counts from 1")
 	case d.Brokers["current"] == "":
 		return errors.New("brokers names no current: add `brokers: {current: debian:forky}`")
+	}
+	for name, s := range d.Sources {
+		if u, err := url.Parse(s.URL); err != nil || u.Scheme != "https" || u.Host == "" {
+			return fmt.Errorf("source %s: url is %q, want an https address", name, s.URL)
+		}
 	}
 	return nil
 }

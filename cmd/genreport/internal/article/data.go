@@ -18,6 +18,7 @@ type Catalog map[string]Known
 type Known struct {
 	Metrics map[string]measure.Metric
 	Texts   []string
+	Series  []string         // recorded over time
 	Cases   []measure.Labels // without the broker
 }
 

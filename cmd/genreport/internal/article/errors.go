@@ -22,7 +22,7 @@ func (f fault) Unwrap() error { return f.err }
 type faults struct{ list []error }
 
 func (f *faults) add(file string, line int, err error) {
-	if err == nil {
+	if err == nil || errors.Is(err, errFaulty) {
 		return
 	}
 	for _, have := range f.list { // a line may be resolved several times

@@ -26,6 +26,9 @@ type Page struct {
 	Draft     bool     // numbers are of a quick run: not for publishing
 	Aside     bool     // not of the series: no list has it, all pages lead to it
 	Unmet     []Unmet  // references that have no number
+	Claims    []Claim  // in the order of their first use
+	Used      []Used   // results that it refers to
+	Loose     []Loose  // numbers that were typed in
 }
 
 // Unmet is a reference without a number, and where it stands.

@@ -20,7 +20,8 @@ import (
 //	options   = { word | word "=" value }
 //
 // With ":" it is the ratio of two cases of the same metric; the second labels
-// override the first. Within a block that gives an experiment, the target is
+// override the first. The target "claim" chooses words by a claim's verdict, and
+// "given" marks a number that was not measured. Within a block that gives an experiment, the target is
 // just the name. The experiments "broker", "client", "machine" and "run" stand
 // for what run.json tells of them, and "rule" for the thresholds by which
 // measurements are judged.
@@ -30,6 +31,7 @@ type ref struct {
 	labels     measure.Labels
 	over       measure.Labels // of the ratio's second case; nil: no ratio
 	options    options
+	words      wordings // of a claim
 }
 
 type options struct {
@@ -56,6 +58,12 @@ func parseRef(text string) (ref, error) {
 	r := ref{labels: measure.Labels{}}
 	text = strings.ReplaceAll(text, `\|`, "|") // as it is written in a table's cell
 	body, opts, hasOptions := strings.Cut(text, "|")
+	if name, ok := strings.CutPrefix(strings.TrimSpace(body), claimTarget+"/"); ok {
+		r.experiment, r.name = claimTarget, name
+		var err error
+		r.words, err = readWordings(opts)
+		return r, err
+	}
 	first, second, ratio := strings.Cut(body, " : ")
 	words := strings.Fields(first)
 	if len(words) == 0 {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"genreport/cmd/genreport/internal/claim"
 	"genreport/cmd/genreport/internal/number"
 	"genreport/measure"
 	"genreport/measure/stats"
@@ -27,6 +28,13 @@ type resolver struct {
 	evidence []evidenceKey
 	runs     []Source
 	cited    []measure.Run // that the page's numbers come from; facts are theirs
+
+	sources        map[string]givenSource
+	declaredClaims map[string]claimDeclared
+	faulty         map[string]error // of claims whose declaration is wrong
+	claims         []*Claim         // in the order of their first use
+	used           []Used
+	loose          []Loose
 }
 
 // evidenceKey is a case whose numbers the page shows.
@@ -42,12 +50,23 @@ type resolved struct {
 	anchor  string // evidence behind it; may be ""
 	said    bool   // text is what a program said, not a number
 	mark    string // evidence of the client-bound case in it; "": none is
+	claim   *Claim // whose verdict chose the text
+	given   bool   // nobody measured it
+	source  Link   // of what is given
 }
 
 func (v resolved) html(lang string) template.HTML {
 	text := template.HTMLEscapeString(v.text)
 	if v.missing != "" {
 		text = `<span class="missing">` + text + `</span>`
+	}
+	switch {
+	case v.claim != nil:
+		return template.HTML(text) + v.claim.mark()
+	case v.given && v.source.Href != "":
+		return template.HTML(`<a class="given" href="` + template.HTMLEscapeString(v.source.Href) + `" title="` + template.HTMLEscapeString(v.source.Text) + `">` + text + `</a>`)
+	case v.given:
+		return template.HTML(`<span class="given">` + text + `</span>`)
 	}
 	if v.anchor == "" {
 		return template.HTML(text)
@@ -77,7 +96,12 @@ func notMeasured(lang, reason string) string {
 
 // lookup resolves a reference within defaults; an error is a wrong reference.
 func (r *resolver) lookup(in ref, defaults ref) (resolved, error) {
-	if in.experiment == "" {
+	switch in.experiment {
+	case claimTarget:
+		return r.claimWords(in)
+	case givenTarget:
+		return r.given(in)
+	case "":
 		in.experiment = defaults.experiment
 	}
 	in.labels = overlay(defaults.labels, in.labels)
@@ -92,8 +116,9 @@ func (r *resolver) lookup(in ref, defaults ref) (resolved, error) {
 	}
 	known, ok := r.data.catalog[in.experiment]
 	if !ok {
-		return resolved{}, unknown("experiment", in.experiment, append(keys(r.data.catalog), factNames()...))
+		return resolved{}, unknown("experiment", in.experiment, append(append(keys(r.data.catalog), factNames()...), claimTarget, givenTarget))
 	}
+	r.used = append(r.used, Used{in.key(), r.file, r.line})
 	if name, ok := strings.CutPrefix(in.name, "@"); ok {
 		return r.parameter(in, name)
 	}
@@ -135,6 +160,58 @@ func (r *resolver) lookup(in ref, defaults ref) (resolved, error) {
 		v.mark = v.anchor
 	}
 	return v, nil
+}
+
+// The targets of references that are no results.
+const (
+	claimTarget = "claim"
+	givenTarget = "given"
+)
+
+// claimWords are those that the claim's verdict chooses.
+func (r *resolver) claimWords(in ref) (resolved, error) {
+	c, err := r.claimOf(in.name)
+	if err != nil {
+		return resolved{}, err
+	}
+	for _, v := range claim.Verdicts() {
+		r.prose(in.words.of(v), r.line)
+	}
+	text := in.words.of(c.Verdict)
+	c.Uses = append(c.Uses, ClaimUse{r.file, r.line, text})
+	return resolved{text: text, claim: c}, nil
+}
+
+// given is a number that nobody measured here: a parameter, a version, a figure
+// that someone else gave.
+func (r *resolver) given(in ref) (resolved, error) {
+	if in.options != (options{}) || in.over != nil {
+		return resolved{}, errors.New("what is given takes no options and no ratio")
+	}
+	v := resolved{text: in.name, given: true}
+	for k, name := range in.labels {
+		if k != "source" {
+			return resolved{}, unknown("label of what is given", k, []string{"source"})
+		}
+		s, ok := r.sources[name]
+		if !ok {
+			return resolved{}, unknown("source", name, keys(r.sources))
+		}
+		v.source = Link{Href: s.URL, Text: cmp.Or(s.Title[r.lang], s.URL)}
+	}
+	return v, nil
+}
+
+// key is the reference without what only changes how it is shown.
+func (in ref) key() string {
+	k := in.experiment + "/" + in.name + " " + in.labels.String()
+	if in.over != nil {
+		k += " : " + in.over.String()
+	}
+	if in.options.stat != "" {
+		k += " | " + in.options.stat + " " + in.options.by
+	}
+	return strings.TrimSpace(k)
 }
 
 func checkUnit(display string, m measure.Metric) error {
@@ -458,12 +535,7 @@ func (r *resolver) factsOf(run measure.Run, in ref) (map[string]string, error) {
 		if !known {
 			return nil, unknown("broker alias", alias, keys(r.brokers))
 		}
-		for _, b := range run.Brokers {
-			if b.Label == label {
-				return map[string]string{"rabbitmq": b.RabbitMQ, "erlang": b.Erlang, "package": b.Package}, nil
-			}
-		}
-		return map[string]string{"rabbitmq": "", "erlang": "", "package": ""}, nil
+		return brokerFacts(run, label), nil
 	}
 	for _, c := range run.Clients {
 		if c.Label == in.labels["client"] {
@@ -471,6 +543,46 @@ func (r *resolver) factsOf(run measure.Run, in ref) (map[string]string, error) {
 		}
 	}
 	return map[string]string{"library": "", "version": "", "runtime": ""}, nil
+}
+
+// brokerFacts are what a run tells of a broker: versions, components and
+// settings. What another broker of the run has and this one lacks is a dash; what
+// nobody has told, as without any run, is "".
+func brokerFacts(run measure.Run, label string) map[string]string {
+	facts := map[string]string{"rabbitmq": "", "erlang": "", "package": ""}
+	for _, name := range append(brokerComponents(), brokerSettings()...) {
+		facts[name] = ""
+	}
+	for _, b := range run.Brokers {
+		if b.Label != label {
+			continue
+		}
+		for _, told := range []map[string]string{b.Components, b.Settings} {
+			if told == nil { // by an older genreport, or of a broker by URL
+				continue
+			}
+			for name := range facts {
+				if facts[name] == "" {
+					facts[name] = "–"
+				}
+			}
+		}
+		maps.Copy(facts, b.Settings)
+		maps.Copy(facts, b.Components)
+		facts["rabbitmq"], facts["erlang"], facts["package"] = b.RabbitMQ, b.Erlang, b.Package
+	}
+	return facts
+}
+
+// brokerComponents and brokerSettings are what can be asked of any broker: a
+// version may lack some, and a wrong name is found without any run.
+func brokerComponents() []string {
+	return []string{"cowboy", "ranch", "ra", "aten", "osiris", "khepri"}
+}
+
+func brokerSettings() []string {
+	return []string{"channel_max", "frame_max", "heartbeat", "max_message_size", "consumer_timeout", "vm_memory_high_watermark",
+		"default_consumer_prefetch", "credit_flow_default_credit", "quorum_commands_soft_limit", "classic_queue_default_version"}
 }
 
 // factRuns are those that the page cites; on a page without numbers the newest

@@ -1,11 +1,13 @@
 package article
 
 import (
+	"cmp"
 	"fmt"
 	htmlpkg "html"
 	"net/url"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -193,7 +195,7 @@ func TestReferenceLeadsToEvidence(t *testing.T) {
 	if !strings.Contains(bodyHTML(p), `<a class="n" href="#`+e.ID+`">100</a>`) {
 		t.Errorf("%s has no link to %s", bodyHTML(p), e.ID)
 	}
-	if e.Command != "genreport measure --case channels=1000,client=go" || e.Data.Href != "data/20260504T030201Z/channels.json" {
+	if e.Command != "build/genreport measure --case channels=1000,client=go" || e.Data.Href != "data/20260504T030201Z/channels.json" {
 		t.Errorf("%+v", e)
 	}
 	for _, m := range e.Metrics {
@@ -575,8 +577,150 @@ func TestWrongFigures(t *testing.T) {
 	}
 	for _, tt := range tests {
 		_, err := page(t, testData(), testContent("en", testHead, tt.body, tt.figures))
-		if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), "en/a.md:") {
-			t.Errorf("%s: %v; want %q", tt.name, err, tt.want)
+		// What is wrong in the YAML is told there: figures are in its fourth line.
+		place := "en/a.md:"
+		if slices.Contains([]string{"metric", "kind", "label", "unit"}, tt.name) {
+			place = "a.yaml:4: figure f: "
+		}
+		if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), place) {
+			t.Errorf("%s: %v; want %q at %s", tt.name, err, tt.want, place)
+		}
+	}
+}
+
+// twoBrokers measures the same on an older broker: half the rate, and a series
+// over seven seconds whose third second is missing.
+func twoBrokers() Data {
+	rec := testRecorded("standard")
+	rec.Run.Brokers = []measure.Broker{
+		{Label: "debian:forky", RabbitMQ: "4.10.1", Erlang: "29.1", Components: map[string]string{"ra": "3.1", "khepri": "0.17"}, Settings: map[string]string{"heartbeat": "0"}},
+		{Label: "debian:trixie", RabbitMQ: "4.9.9", Erlang: "27.3", Components: map[string]string{"ra": "2.15"}, Settings: map[string]string{"heartbeat": "0"}},
+	}
+	res := rec.Results["channels"]
+	res.Parameters["before"] = "3"
+	for _, c := range slices.Clone(res.Cells) {
+		old := c
+		old.Labels = overlay(c.Labels, measure.Labels{"broker": "debian:trixie"})
+		old.Order += 28
+		old.Values = map[string]measure.Value{"rate": measure.Float(c.Values["rate"].Float64() / 2), "memory": c.Values["memory"], "processes": c.Values["processes"]}
+		res.Cells = append(res.Cells, old)
+	}
+	res.Planned = 56
+	for i := range res.Cells {
+		c := &res.Cells[i]
+		s := measure.Series{Unit: measure.Count, Start: 0, Step: 1}
+		for second := range int64(7) {
+			v := measure.Int(1000*second + int64(c.Repeat))
+			if second == 2 {
+				v = measure.Missing("no answer")
+			}
+			if c.Labels["broker"] == "debian:trixie" && second == 6 {
+				continue // a shorter one
+			}
+			s.Values = append(s.Values, v)
+		}
+		c.Series = map[string]measure.Series{"sent": s}
+	}
+	rec.Results["channels"] = res
+	catalog := testCatalog()
+	known := catalog["channels"]
+	known.Series = []string{"sent"}
+	catalog["channels"] = known
+	return NewData(catalog, []measure.Recorded{rec}, []string{"standard"})
+}
+
+const twoBrokersHead = "series: RabbitMQ\nnumber: 1\nbrokers: {current: 'debian:forky', before: 'debian:trixie'}\n"
+
+func twoBrokersPage(t *testing.T, body, figures string) (Page, error) {
+	t.Helper()
+	fsys := testContent("en", testHead, body, "")
+	fsys["a.yaml"].Data = []byte(twoBrokersHead + figures)
+	return page(t, twoBrokers(), fsys)
+}
+
+// Brokers are a dimension of figures and outputs, old versions first: 4.9.9
+// before 4.10.1.
+func TestBrokersAsLabel(t *testing.T) {
+	body := "## H\n\n${broker/rabbitmq broker=before} ${broker/ra broker=before} ${broker/khepri broker=before} ${broker/khepri} ${channels/rate client=go channels=1000 broker=before}" +
+		" ${channels/rate client=go channels=1000 broker=current : broker=before}\n\n" +
+		"```output experiment=channels client=go channels=1000 each=broker\nRabbitMQ || rate\n${broker} || ${rate}\n```\n\n```figure f\ntitle: T\nalt: A.\n```\n"
+	p, err := twoBrokersPage(t, body, "figures: {f: {kind: bar, experiment: channels, metric: rate, x: broker, series: client, where: {channels: '1000'}}}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := textOf(bodyHTML(p)); !strings.Contains(got, "4.9.9 2.15 – 0.17 50.0 2.0") {
+		t.Errorf("%q", got)
+	}
+	var out *Output
+	var f *Figure
+	for _, b := range p.Blocks {
+		if b.Output != nil {
+			out = b.Output
+		}
+		if b.Figure != nil {
+			f = b.Figure
+		}
+	}
+	var rows []string
+	for _, l := range out.Lines[1:] {
+		rows = append(rows, textOf(string(l.Cells[0]))+" "+textOf(string(l.Cells[1])))
+	}
+	if !slices.Equal(rows, []string{"4.9.9 50.0", "4.10.1 100"}) {
+		t.Errorf("%q", rows)
+	}
+	if !slices.Equal(f.Wide.Categories, []string{"4.9.9", "4.10.1"}) || *f.Wide.Series[0].Points[0].Value != 50 || *f.Wide.Series[0].Points[1].Value != 100 {
+		t.Errorf("%+v", f.Wide)
+	}
+}
+
+func TestFigureOverTime(t *testing.T) {
+	body := "## H\n\n```figure f\ntitle: T\nalt: A.\nx: seconds\ny: messages\nphases: [none, ten]\nnames: {before: old}\n```\n"
+	declared := "figures: {f: {kind: time, experiment: channels, metric: sent, series: broker, zero: before, where: {client: go, channels: '1000'}}}\n"
+	p, err := twoBrokersPage(t, body, declared)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := p.Blocks[len(p.Blocks)-1].Figure
+	w := f.Wide
+	if !slices.Equal(w.Categories, []string{"−3", "−2", "−1", "0", "1", "2", "3"}) {
+		t.Errorf("%q", w.Categories)
+	}
+	if len(w.Series) != 2 || w.Series[0].Name != "old" || w.Series[1].Name != "4.10.1" {
+		t.Fatalf("%+v", w.Series)
+	}
+	// The first repeat, and gaps where nothing was read.
+	old, now := w.Series[0].Points, w.Series[1].Points
+	if *now[1].Value != 1001 || now[2].Value != nil || *now[6].Value != 6001 || old[6].Value != nil || *old[5].Value != 5001 {
+		t.Errorf("%+v", w.Series)
+	}
+	if len(w.Phases) != 2 || w.Phases[0].Name != "none" || w.Phases[0].To != 2 || w.Phases[1].From != 3 || w.Phases[1].To != 6 {
+		t.Errorf("%+v", w.Phases)
+	}
+	if want := [][]string{{"0", "3,001", "3,001"}}; !reflect.DeepEqual(f.Table.Rows, want) {
+		t.Errorf("%q, want %q", f.Table.Rows, want)
+	}
+	for want, change := range map[string][2]string{
+		`unknown series "sended"`:              {"metric: sent", "metric: sended"},
+		"takes no x, per or labels":            {"kind: time", "kind: time, x: channels"},
+		"zero is for figures of kind time":     {"kind: time, experiment: channels, metric: sent", "kind: bar, experiment: channels, x: channels, metric: rate"},
+		`unknown parameter "befor"`:            {"zero: before", "zero: befor"},
+		"phases are two":                       {"zero: before, ", ""},
+		`parameter queue is "classic"`:         {"zero: before", "zero: queue"},
+		"the labels name 2 cases of channels;": {", channels: '1000'", ""},
+	} {
+		if _, err := twoBrokersPage(t, body, strings.Replace(declared, change[0], change[1], 1)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+func TestCompareVersions(t *testing.T) {
+	sorted := []string{"3.10.8", "4.0.5", "4.1.0-rc.1", "4.1.0-rc.2", "4.3.6", "4.10.0", ""}
+	for i := range sorted {
+		for j := range sorted {
+			if got, want := compareVersions(sorted[i], sorted[j]), cmp.Compare(i, j); got != want {
+				t.Errorf("%q and %q: %d, want %d", sorted[i], sorted[j], got, want)
+			}
 		}
 	}
 }

@@ -45,6 +45,8 @@ type Figure struct {
 	Categories     []string
 	// Series are told apart by name; a single series may have none, and then there is no legend.
 	Series []Series
+	// Phases name parts of a line chart's x axis; every other one is shaded.
+	Phases []Phase
 	// Width and Height are those of the viewBox, legend and axis names included; 0 means 720 and 360.
 	Width, Height int
 	// ValueLabels prints the points' labels beside them. On lines a label for which there is no room is left out.
@@ -55,6 +57,12 @@ type Figure struct {
 type Series struct {
 	Name   string
 	Points []Point
+}
+
+// Phase is the categories from From to To, both included, counted from 0.
+type Phase struct {
+	Name     string
+	From, To int
 }
 
 // Point is a value, or the place where one is missing.
@@ -180,6 +188,12 @@ func clean(f Figure) Figure {
 		series[i] = Series{Name: line(s.Name), Points: points}
 	}
 	f.Series = series
+	phases := make([]Phase, len(f.Phases))
+	for i, p := range f.Phases {
+		p.Name = line(p.Name)
+		phases[i] = p
+	}
+	f.Phases = phases
 	return f
 }
 
@@ -219,6 +233,16 @@ func check(f Figure) error {
 	}
 	if len(f.Series) == 0 {
 		return errors.New("it has no series")
+	}
+	for i, p := range f.Phases {
+		switch {
+		case f.Kind != Line:
+			return errors.New("only lines have phases")
+		case p.From < 0 || p.From > p.To || p.To >= len(f.Categories):
+			return fmt.Errorf("phase %q goes from %d to %d of %d categories", p.Name, p.From, p.To, len(f.Categories))
+		case i > 0 && p.From <= f.Phases[i-1].To:
+			return fmt.Errorf("phase %q begins before the one ahead of it ends", p.Name)
+		}
 	}
 	names := map[string]bool{}
 	for _, s := range f.Series {

@@ -388,6 +388,70 @@ func TestNamesOfObjectsSpoilNothing(t *testing.T) {
 	}
 }
 
+// phased is a line over ten categories with two phases.
+func phased() Figure {
+	f := Figure{ID: "p", Kind: Line, Title: "Phases", Description: "A line.", YTitle: "messages/s", Phases: []Phase{{"no consumers", 0, 3}, {"ten consumers", 4, 9}}}
+	s := Series{Name: "4.0.5"}
+	for i := range 10 {
+		f.Categories = append(f.Categories, fmt.Sprint("t", i))
+		v := float64(1000 + i)
+		s.Points = append(s.Points, Point{Value: &v})
+	}
+	f.Series = []Series{s}
+	return f
+}
+
+// The first phase is shaded over its categories and no more; both are named.
+func TestPhases(t *testing.T) {
+	svg := draw(t, phased())
+	x0, _ := position(t, svg, "t0")
+	x3, _ := position(t, svg, "t3")
+	x4, _ := position(t, svg, "t4")
+	half := (x4 - x3) / 2
+	var shades [][]float64
+	for _, e := range parse(t, svg) {
+		if e.name == "path" && e.attr["fill"] == colorGrid {
+			shades = append(shades, floats(t, e.attr["d"]))
+		}
+	}
+	if len(shades) != 1 {
+		t.Fatalf("%d shaded parts, want the first of two", len(shades))
+	}
+	// "M x y l w 0 l 0 h l -w 0 Z"
+	near(t, "left edge", shades[0][0], x0-half, 0.2)
+	near(t, "width", shades[0][2], x3-x0+2*half, 0.4)
+	for _, name := range []string{"no consumers", "ten consumers"} {
+		x, _ := position(t, svg, name)
+		from := x0
+		if name == "ten consumers" {
+			from = x4
+		}
+		if x < from-half || x > from+half+10 {
+			t.Errorf("%q is at %v, its phase begins at %v", name, x, from-half)
+		}
+	}
+	plain := phased()
+	plain.Phases = nil
+	if bare := draw(t, plain); strings.Contains(bare, "consumers") {
+		t.Error("phases where there are none")
+	}
+	for want, phases := range map[string][]Phase{
+		"goes from 3 to 10 of 10": {{"x", 3, 10}}, "goes from -1": {{"x", -1, 2}}, "goes from 5 to 4": {{"x", 5, 4}},
+		"begins before the one ahead": {{"x", 0, 4}, {"y", 4, 9}},
+	} {
+		f := phased()
+		f.Phases = phases
+		if _, err := renderer(t).SVG(f); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v", phases, err)
+		}
+	}
+	f := bars()
+	f.Phases = []Phase{{"x", 0, 0}}
+	if _, err := renderer(t).SVG(f); err == nil || !strings.Contains(err.Error(), "only lines have phases") {
+		t.Error(err)
+	}
+}
+
 func TestCharactersThatXMLForbidsAreReplaced(t *testing.T) {
 	f := bars()
 	f.Series[0].Name = "a\x00b\x1bc\xffd\ne"
@@ -398,7 +462,7 @@ func TestCharactersThatXMLForbidsAreReplaced(t *testing.T) {
 }
 
 func TestPassesAStrictPolicy(t *testing.T) {
-	for _, f := range []Figure{bars(), lines()} {
+	for _, f := range []Figure{bars(), lines(), phased()} {
 		f.ValueLabels = true
 		svg := draw(t, f)
 		ids := map[string]int{}

@@ -59,7 +59,7 @@ function obstacles(option, api) {
         }
         last = at;
       });
-    } else {
+    } else if (s.marks) {
       (s.data || []).forEach(([i, low, high]) => {
         if (low === null) return;
         const [x, y] = api.coord([i, high]);
@@ -139,16 +139,42 @@ function marks(series, labels, option, shared) {
   };
 }
 
+// phases shades parts of the plot and names them at its upper edge. A part is [from, to], both categories.
+function phases(series, labels) {
+  const p = series.phases;
+  return (params, api) => {
+    const [from, to] = series.data[params.dataIndex];
+    const half = api.size([1, 0])[0] / 2;
+    const left = api.coord([from, p.top]);
+    const right = api.coord([to, p.bottom]);
+    const x = left[0] - half;
+    const width = right[0] + half - x;
+    const children = [{
+      type: 'text',
+      x: x + 6,
+      y: left[1] + 5,
+      z2: 100,
+      style: { text: labels[params.dataIndex], fontSize: p.fontSize, fill: p.textColor, width: width - 8, overflow: 'truncate', stroke: p.background, lineWidth: 3, verticalAlign: 'top' },
+    }];
+    // Every other one, so that neighbours are told apart.
+    if (params.dataIndex % 2 === 0) {
+      children.unshift({ type: 'rect', shape: { x, y: left[1], width, height: right[1] - left[1] }, style: { fill: p.color } });
+    }
+    return { type: 'group', children };
+  };
+}
+
 globalThis.genreport = {
   measure: (text, size) => platformApi.measureText(text, `${size}px sans-serif`).width,
   draw(json, width, height) {
     const option = JSON.parse(json);
     const shared = {};
     option.series.forEach((s) => {
-      if (s.renderItem !== 'marks') return;
+      if (!s.marks && !s.phases) return;
       const items = s.data || [];
       s.data = items.map((item) => item.value);
-      s.renderItem = marks(s, items.map((item) => item.name), option, shared);
+      const labels = items.map((item) => item.name);
+      s.renderItem = s.marks ? marks(s, labels, option, shared) : phases(s, labels);
     });
     // For the same reason as above names aren't used as names: series are called by number, and the legend shows what they are.
     const { names } = option;

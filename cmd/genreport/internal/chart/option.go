@@ -150,6 +150,16 @@ func describe(f Figure, l layout) chart {
 			o.Encode = &opts.Encode{X: 0, Y: []int{1, 2, 3}}
 		})
 	}
+	if len(f.Phases) > 0 {
+		var data []opts.CustomData
+		for _, p := range f.Phases {
+			data = append(data, opts.CustomData{Name: p.Name, Value: []any{p.From, p.To}})
+		}
+		marks.AddSeries("phases", data, func(o *charts.SingleSeries) {
+			o.RenderItem = "phases"
+			o.Encode = &opts.Encode{X: 0, Y: []int{}}
+		})
+	}
 	if f.Kind == Bar {
 		c := charts.NewBar()
 		c.SetGlobalOptions(global...)
@@ -291,6 +301,11 @@ func additions(f Figure, l layout) object {
 			m["distance"] = labelDistance + l.symbolSize/2
 		}
 		series = append(series, object{"clip": false, "silent": true, "z": 3, "marks": m})
+	}
+	if len(f.Phases) > 0 {
+		series = append(series, object{"clip": false, "silent": true, "z": 0, "phases": object{
+			"top": l.axis.max, "bottom": l.axis.min, "color": colorGrid, "textColor": colorMuted, "background": colorBg, "fontSize": labelSize,
+		}})
 	}
 	all["series"] = series
 	var names []string

@@ -16,6 +16,7 @@ import (
 
 	"genreport/cmd/genreport/internal/article"
 	"genreport/cmd/genreport/internal/chart"
+	"genreport/cmd/genreport/internal/claim"
 	"genreport/cmd/genreport/internal/number"
 	"genreport/measure"
 )
@@ -31,10 +32,18 @@ type articleView struct {
 	HeadlineSize  string // class
 	Contents      []article.Heading
 	Blocks        []block
+	ClaimsID      string
+	Claims        []claimRow
 	HasEvidence   bool
 	EvidenceID    string
 	Groups        []group
 	Runs          []run
+}
+
+// claimRow is a claim in the table of them.
+type claimRow struct {
+	article.Claim
+	Expected string // where the verdict is another than the article is written for
 }
 
 type block struct {
@@ -160,6 +169,17 @@ func (b *builder) article(p article.Page) (articleView, error) {
 			out.Output = makeOutput(*in.Output, outputs, t)
 		}
 		v.Blocks = append(v.Blocks, out)
+	}
+	for _, c := range p.Claims {
+		row := claimRow{Claim: c}
+		if c.Expect != c.Verdict {
+			row.Expected = fmt.Sprintf(t.ClaimExpected, map[claim.Verdict]string{claim.Holds: t.ClaimHolds, claim.Fails: t.ClaimFails, claim.Undecided: t.ClaimUndecided}[c.Expect])
+		}
+		v.Claims = append(v.Claims, row)
+	}
+	if v.Claims != nil {
+		v.ClaimsID = "_claims"
+		v.Contents = append(v.Contents, article.Heading{ID: v.ClaimsID, Text: t.Claims})
 	}
 	v.Groups = groups(p.Evidence, t, &links)
 	for _, s := range p.Runs {

@@ -15,16 +15,17 @@ import (
 
 // Comparison is tables with two runs, or the values of a label, side by side.
 type Comparison struct {
-	Kind        string     `json:"kind"` // "comparison"
-	By          string     `json:"by"`   // "run", or the label
-	Comparable  bool       `json:"comparable"`
-	Differences []string   `json:"differences,omitempty"` // why the runs are not comparable
-	Notes       []string   `json:"notes,omitempty"`       // what else a reader should know
-	Runs        []Run      `json:"runs"`
-	Control     []Speed    `json:"control,omitempty"` // of the machines
-	Compared    int        `json:"compared"`          // cells that were compared with the first of their row
-	Tested      int        `json:"tested"`            // those of them whose p could be below stats.Alpha
-	Experiments []Compared `json:"experiments"`
+	Kind        string        `json:"kind"` // "comparison"
+	By          string        `json:"by"`   // "run", or the label
+	Comparable  bool          `json:"comparable"`
+	Differences []string      `json:"differences,omitempty"` // why the runs are not comparable
+	Notes       []string      `json:"notes,omitempty"`       // what else a reader should know
+	Runs        []Run         `json:"runs"`
+	Control     []Speed       `json:"control,omitempty"` // of the machines
+	Compared    int           `json:"compared"`          // cells that were compared with the first of their row
+	Tested      int           `json:"tested"`            // those of them whose p could be below stats.Alpha
+	Experiments []Compared    `json:"experiments"`
+	Claims      []ClaimChange `json:"claims,omitempty"` // of the articles, between two runs
 }
 
 // Compared is the tables of one experiment.
@@ -395,7 +396,8 @@ func (c Comparison) document() document {
 			d = append(d, block{heading: m.title(), level: 3, lines: []string{m.Description}, grid: g})
 		}
 	}
-	return append(append(d, notes.block()...), c.legend(legend))
+	d = append(append(d, notes.block()...), c.claims()...)
+	return append(d, c.legend(legend))
 }
 
 // notComparable opens what says why.
@@ -425,6 +427,38 @@ func (c Comparison) head() block {
 	}
 	b.grid = g
 	return b
+}
+
+// ClaimChange is a claim of an article on which the two runs differ.
+type ClaimChange struct {
+	Article string       `json:"article"`
+	Claim   string       `json:"claim"`
+	Tested  string       `json:"tested"` // what is
+	Before  string       `json:"before"` // the verdict of the first run
+	After   string       `json:"after"`
+	Places  []ClaimPlace `json:"places"`
+}
+
+// ClaimPlace is where an article words the claim, and how.
+type ClaimPlace struct {
+	Place  string `json:"place"` // file:line
+	Before string `json:"before"`
+	After  string `json:"after"`
+}
+
+// claims lists those that changed: what an article says differently now.
+func (c Comparison) claims() []block {
+	if len(c.Claims) == 0 {
+		return nil
+	}
+	b := block{heading: "claims whose verdict changed", level: 2}
+	for _, k := range c.Claims {
+		b.lines = append(b.lines, fmt.Sprintf("%s, claim %s: %s → %s", k.Article, k.Claim, k.Before, k.After), "  "+k.Tested)
+		for _, p := range k.Places {
+			b.lines = append(b.lines, "  "+p.Place+":", "  - "+p.Before, "  + "+p.After)
+		}
+	}
+	return []block{b}
 }
 
 // legend explains the marks that the tables have.

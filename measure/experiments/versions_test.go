@@ -1,0 +1,170 @@
+package experiments
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"testing"
+
+	"genreport/measure"
+	"genreport/measure/load"
+)
+
+// checkSeries holds what is recorded against what is said to be.
+func checkSeries(t *testing.T, e Experiment, s Sample) {
+	t.Helper()
+	if got, want := slices.Sorted(maps.Keys(s.Series)), slices.Sorted(maps.Keys(e.Series)); !slices.Equal(got, want) {
+		t.Errorf("series %q, want %q", got, want)
+	}
+}
+
+// checkSum holds the messages of a cell against each other.
+func checkSum(t *testing.T, s Sample) {
+	t.Helper()
+	i := s.Integrity
+	if i == nil {
+		t.Fatal("no integrity")
+	}
+	if err := i.Check(); err != nil {
+		t.Error(err)
+	}
+	for name, v := range map[string]measure.Value{"nacked": i.Nacked, "unconfirmed": i.Unconfirmed, "returned": i.Returned, "lost": i.Lost, "out of order": i.OutOfOrder} {
+		if n, ok := v.Int64(); !ok || n != 0 {
+			t.Errorf("%s: %+v", name, v)
+		}
+	}
+	r := measure.NewResult(measure.Run{ID: "20261130T000000Z", Profile: "quick"}, "x", 1, 1)
+	r.Cells = append(r.Cells, measure.Cell{Repeat: 1, CPU: s.CPU, Integrity: s.Integrity, Series: s.Series, Latency: s.Latency})
+	if err := r.Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestQuorumMemory(t *testing.T) {
+	s := smoke(t, quorumMemory(), measure.Labels{"client": "go-batched"}, "rss_amplitude", "rss_period", "vm_amplitude", "vm_period")
+	checkSum(t, s)
+	checkSeries(t, quorumMemory(), s)
+	// All that was to be sent was, and came: 10 queues at 500/s for 20 s.
+	if s.Integrity.Sent != 100_000 {
+		t.Errorf("%d messages were sent", s.Integrity.Sent)
+	}
+	between(t, s, "publish_rate", 4900, 5100)
+	between(t, s, "consume_rate", 4900, 5100)
+	// A node takes more than 80 MB, and what lies in no queue takes little.
+	between(t, s, "rss_median", 80e6, 4e9)
+	between(t, s, "vm_median", 40e6, 4e9)
+	if s.Values["vm_max"].Float64() < s.Values["vm_median"].Float64() {
+		t.Errorf("highest %+v, median %+v", s.Values["vm_max"], s.Values["vm_median"])
+	}
+	for _, name := range []string{"rss", "vm", "quorum_procs", "quorum_ets", "binary"} {
+		series := s.Series[name]
+		if n := len(numbers(series.Values)); n < 15 || series.Unit != measure.Bytes {
+			t.Errorf("series %s has %d points: %+v", name, n, series)
+		}
+	}
+	// The parts are parts.
+	for i, v := range s.Series["quorum_ets"].Values {
+		if total := s.Series["vm"].Values[i]; v.OK() && total.OK() && v.Float64() > total.Float64() {
+			t.Errorf("second %d: %v of %v", i, v, total)
+		}
+	}
+}
+
+// drainOnce measures quorum-drain. A backlog of a few seconds may be gone within
+// less than a whole second: then nothing is said of the seconds of the drain.
+func drainOnce(t *testing.T) Sample {
+	t.Helper()
+	e, environment := quorumDrain(), env(t)
+	s, err := e.Measure(context.Background(), environment, e.Cases(Quick)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range e.Metrics {
+		v, ok := s.Values[name]
+		short := slices.Contains([]string{"publish_drain", "publish_worst", "publish_share", "publish_worst_part", "consume_rate"}, name)
+		if !ok || !v.OK() && !(short && v.Reason() == "run too short: no whole second") {
+			t.Errorf("%s is %+v", name, v)
+		}
+	}
+	return s
+}
+
+func TestQuorumDrain(t *testing.T) {
+	s := drainOnce(t)
+	checkSum(t, s)
+	checkSeries(t, quorumDrain(), s)
+	between(t, s, "sustained", 100, 1e6)
+	between(t, s, "publish_before", 1000, 2300) // the rate, or less on a slow disk
+	between(t, s, "backlog_peak", 4000, 16_500)
+	between(t, s, "drain_time", 0.1, 20)
+	before, worst, median := s.Values["publish_before"].Float64(), s.Values["publish_worst"].Float64(), s.Values["publish_drain"].Float64()
+	if s.Values["publish_worst"].OK() && (worst > median || s.Values["publish_worst_part"].Float64() != worst/before) {
+		t.Errorf("before %v, drain %v, worst %v, part %+v", before, median, worst, s.Values["publish_worst_part"])
+	}
+	// A message belongs to one phase.
+	sum := int64(0)
+	for _, phase := range []string{phaseBefore, phaseDrain, phaseAfter} {
+		sum += s.Latency[load.LatencyConfirmIn(phase)].Count
+	}
+	if all := s.Latency[load.LatencyConfirm].Count; sum != all || all == 0 {
+		t.Errorf("%d confirms in phases, %d in all", sum, all)
+	}
+	if start := s.Series["consumed"].Start; start != 8 {
+		t.Errorf("consuming starts at %v", start)
+	}
+	// Nothing is consumed before: then the backlog is what was confirmed.
+	eighth := s.Series["backlog"].Values[7].Float64()
+	confirmed := 0.0
+	for _, v := range s.Series["confirmed"].Values[:8] {
+		confirmed += v.Float64()
+	}
+	if eighth != confirmed {
+		t.Errorf("a backlog of %v after 8 s, and %v were confirmed", eighth, confirmed)
+	}
+}
+
+func TestWebsocket(t *testing.T) {
+	idle := []string{"memory", "memory_gc", "parts", "processes", "connect", "connections"}
+	for _, transport := range []string{"websocket", "tcp"} {
+		for _, qos := range []string{"0", "1"} {
+			s := smoke(t, websocketThroughput(), measure.Labels{"transport": transport, "qos": qos, "size": "4096", "connections": "4"}, idle...)
+			between(t, s, "rate", 50, 1e6)
+			if qos == "1" {
+				between(t, s, "delivered", 1, 1) // at least once, and on a loopback connection that stays up, once
+			}
+			between(t, s, "delivered", 0.001, 1)
+			if s.CPU == nil || s.CPU.Processes != 4 {
+				t.Errorf("cpu %+v", s.CPU)
+			}
+		}
+		s := smoke(t, websocketThroughput(), measure.Labels{"transport": transport, "qos": "none"}, "rate", "broker_cpu", "client_cpu", "delivered")
+		between(t, s, "connections", 500, 500)
+		between(t, s, "processes", 0.9, 8) // a process or two of the node may have ended meanwhile
+		// Some versions count a buffer as large as the kernel's for sending.
+		between(t, s, "memory_gc", 1e3, 1e7)
+		between(t, s, "parts", 1e3, 1e6)
+	}
+}
+
+func TestConnectionMemory(t *testing.T) {
+	s := smoke(t, connectionMemory(), measure.Labels{"connections": "500", "buffer": "default"})
+	// A connection is a handful of processes: supervisors, reader, writer, helper.
+	between(t, s, "processes", 500*3, 500*10)
+	between(t, s, "vm_idle_gc", 500*5e3, 500*500e3)
+	between(t, s, "parts_idle", 500*1e3, 500*500e3)
+	between(t, s, "connect_rate", 10, 1e5)
+	between(t, s, "close_time", 0.001, 60)
+	// The node has no buffer setting of ours by default, and the variant has.
+	var buffers []string
+	for _, c := range connectionMemory().Cases(Quick) {
+		if !c.Fresh {
+			t.Errorf("%s is measured on a node that was used before", c.Labels)
+		}
+		if v := c.Settings["tcp_listen_options.buffer"]; v != "" {
+			buffers = append(buffers, c.Labels["buffer"]+"="+v)
+		}
+	}
+	if !slices.Equal(buffers, []string{"131072=131072"}) {
+		t.Errorf("buffers %q", buffers)
+	}
+}
