@@ -232,7 +232,7 @@ func TestControl(t *testing.T) {
 	}{
 		{"steady", []float64{90, 100, 2000, 104, 104, 104}, time.Second, "first 100, last 104", "", ""},
 		{"drifts", []float64{100, 100, 100, 94, 94, 200}, time.Second, "first 100, last 94", "moved by up to 6.0 %", "not steady"},
-		{"long", []float64{100, 100, 100, 101, 101, 101, 102, 102, 102}, 4 * time.Minute, "first 100, middle 101, last 102", "", ""},
+		{"long", []float64{100, 100, 100, 101, 101, 101, 102, 102, 102}, 7 * time.Minute, "first 100, middle 101, last 102", "", ""},
 		{"fails", []float64{0, 100, 100, 100}, time.Second, "first missing (it went wrong), last 100", "", "failed: control load, debian:forky: it went wrong"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -374,7 +374,11 @@ func (r *resolver) overTime(known Known, d figureDeclared, w figureWords, scale 
 				reason = "the first repeat did not record " + d.Metric
 			}
 			l.unit = s.Unit
-			for i, v := range s.Values {
+			whole := s.Values
+			if s.Unit == measure.Count && len(whole) > 1 {
+				whole = whole[:len(whole)-1] // the last second of counts is none
+			}
+			for i, v := range whole {
 				second := int(math.Round(s.Start + float64(i)*s.Step))
 				if v.OK() {
 					l.points[second] = v.Float64()

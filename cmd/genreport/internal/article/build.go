@@ -125,13 +125,16 @@ func (s source) resolveBody(r *resolver, p *Page, bad *faults) {
 	}
 	figures := map[string]bool{}
 	inLede := true
+	endLede := func() {
+		if inLede {
+			p.Lede = template.HTML(html.String())
+			html.Reset()
+			inLede = false
+		}
+	}
 	for n := doc.root.FirstChild(); n != nil; n = n.NextSibling() {
 		if h, ok := n.(*ast.Heading); ok {
-			if inLede {
-				p.Lede = template.HTML(html.String())
-				html.Reset()
-				inLede = false
-			}
+			endLede()
 			if h.Level == 2 {
 				id, _ := h.AttributeString("id")
 				idBytes, _ := id.([]byte)
@@ -144,6 +147,7 @@ func (s source) resolveBody(r *resolver, p *Page, bad *faults) {
 			kind, rest, _ := strings.Cut(info, " ")
 			switch kind {
 			case "output":
+				endLede()
 				flush()
 				o := r.output(rest, codeText(f, s.body), line, func(at int, err error) { bad.add(s.file, line+at, err) })
 				if o != nil {
@@ -154,6 +158,7 @@ func (s source) resolveBody(r *resolver, p *Page, bad *faults) {
 				html.WriteString(string(s.claimBlock(r, strings.TrimSpace(rest), line, codeText(f, s.body), bad)))
 				continue
 			case "figure":
+				endLede()
 				flush()
 				id := strings.TrimSpace(rest)
 				if figures[id] {
@@ -172,10 +177,7 @@ func (s source) resolveBody(r *resolver, p *Page, bad *faults) {
 		}
 		html.WriteString(string(h))
 	}
-	if inLede {
-		p.Lede = template.HTML(html.String())
-		html.Reset()
-	}
+	endLede()
 	flush()
 	for id := range s.shared.Figures {
 		if !figures[id] {
