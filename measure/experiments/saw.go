@@ -2,9 +2,9 @@ package experiments
 
 import (
 	"fmt"
-	"slices"
 
 	"genreport/measure"
+	"genreport/measure/stats"
 )
 
 // saw tells how a number that was read at even steps went up and down.
@@ -35,12 +35,12 @@ func describeSaw(values []measure.Value, settle int, step float64) saw {
 		none := measure.Missing(reason)
 		return saw{none, none, none, none}
 	}
-	sorted := slices.Sorted(slices.Values(points))
-	low, high := sorted[0], sorted[len(sorted)-1]
-	middle := sorted[len(sorted)/2]
-	if len(sorted)%2 == 0 {
-		middle = (middle + sorted[len(sorted)/2-1]) / 2
+	summary, err := stats.Summarize(points)
+	if err != nil {
+		none := measure.Missing(err.Error())
+		return saw{none, none, none, none}
 	}
+	low, high, middle := summary.Min, summary.Max, summary.Median
 	s := saw{measure.Float(middle), measure.Float(high), measure.Float(high - low), measure.Value{}}
 	if high-low < sawShare*middle {
 		s.period = measure.Missing(fmt.Sprintf("no period: it rises and falls by less than %.0f %% of its median", 100*sawShare))

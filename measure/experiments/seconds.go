@@ -1,9 +1,8 @@
 package experiments
 
 import (
-	"slices"
-
 	"genreport/measure"
+	"genreport/measure/stats"
 )
 
 // whole is the part of a series of counts from second from up to but not
@@ -47,32 +46,25 @@ func numbers(values []measure.Value) []float64 {
 	return out
 }
 
-func medianOf(values []measure.Value) measure.Value {
-	x := numbers(values)
-	if len(x) == 0 {
+// summary of the values that are there, or why there is none.
+func summary(values []measure.Value, pick func(stats.Summary) float64) measure.Value {
+	s, err := stats.Summarize(numbers(values))
+	if err != nil {
 		return measure.Missing("run too short: no whole second")
 	}
-	slices.Sort(x)
-	if n := len(x); n%2 == 0 {
-		return measure.Float((x[n/2-1] + x[n/2]) / 2)
-	}
-	return measure.Float(x[len(x)/2])
+	return measure.Float(pick(s))
+}
+
+func medianOf(values []measure.Value) measure.Value {
+	return summary(values, func(s stats.Summary) float64 { return s.Median })
 }
 
 func maxOf(values []measure.Value) measure.Value {
-	x := numbers(values)
-	if len(x) == 0 {
-		return measure.Missing("run too short: no whole second")
-	}
-	return measure.Float(slices.Max(x))
+	return summary(values, func(s stats.Summary) float64 { return s.Max })
 }
 
 func minOf(values []measure.Value) measure.Value {
-	x := numbers(values)
-	if len(x) == 0 {
-		return measure.Missing("run too short: no whole second")
-	}
-	return measure.Float(slices.Min(x))
+	return summary(values, func(s stats.Summary) float64 { return s.Min })
 }
 
 // share is a part of a whole, or why it can't be told.

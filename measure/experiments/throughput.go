@@ -3,7 +3,6 @@ package experiments
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -140,39 +139,28 @@ const cleanUpLimit = 10 * time.Second
 func publishWindow(ctx context.Context, env Env, c Case, processes, channels, messages, already int) (s Sample, err error) {
 	queue := throughputQueue + env.Suffix
 	job := load.Job{Role: load.Publish, Channels: channels, Queue: queue, Messages: messages, Size: messageSize, Limit: 300}
-	var group []*load.Client
-	defer func() {
-		for _, client := range group {
-			err = errors.Join(err, client.Stop())
-		}
-	}()
+	var group crew
+	defer func() { err = errors.Join(err, group.stop()) }()
 	for range processes {
-		client, err := connect(ctx, env, c, job)
-		if err != nil {
+		if err := group.add(ctx, env, c, job); err != nil {
 			return s, err
 		}
-		group = append(group, client)
 	}
 
 	window := openWindow(env.Broker)
-	for _, client := range group {
-		if err := client.Go(); err != nil {
-			return s, fmt.Errorf("starting a client: %w", err)
-		}
+	if err := group.start(); err != nil {
+		return s, err
 	}
-	var outcomes []load.Outcome
-	sent, cpu := 0, 0.0
-	for _, client := range group {
-		r, err := client.Wait(ctx)
-		if err != nil {
-			return s, err
-		}
-		r.Depth -= already
-		outcomes = append(outcomes, r)
-		sent += r.Sent
-		cpu += r.CPU
+	outcomes, err := group.wait(ctx)
+	if err != nil {
+		return s, err
 	}
-	s.CPU = window.close(processes, cpu)
+	sent := 0
+	for i := range outcomes {
+		outcomes[i].Depth -= already
+		sent += outcomes[i].Sent
+	}
+	s.CPU = window.close(processes, cpuOf(outcomes...))
 	s.Values = throughputValues(outcomes)
 	s.Values["broker_cpu"] = s.CPU.Broker
 	s.Clients = []measure.Client{describe(c, group[0].Ready)}

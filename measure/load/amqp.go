@@ -123,11 +123,11 @@ func tlsConfig(ca string) (*tls.Config, error) {
 	return config, nil
 }
 
-// libraryVersion is amqp091-go's version in this program.
-func libraryVersion() string {
+// versionOf is a library's version in this program.
+func versionOf(module string) string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, m := range info.Deps {
-			if m.Path == library {
+			if m.Path == module {
 				return m.Version
 			}
 		}
@@ -136,7 +136,7 @@ func libraryVersion() string {
 }
 
 func describe(t Tune) *Ready {
-	return &Ready{Library: "amqp091-go", Version: libraryVersion(), Runtime: runtime.Version(), Tune: t}
+	return &Ready{Library: "amqp091-go", Version: versionOf(library), Runtime: runtime.Version(), Tune: t}
 }
 
 // Check opens a connection and a channel, and closes them: user, password,

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/url"
 	"runtime"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -199,13 +198,5 @@ func settle(ctx context.Context, t mqtt.Token) error {
 }
 
 func describePaho() *Ready {
-	version := "unknown"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, m := range info.Deps {
-			if m.Path == pahoModule {
-				version = m.Version
-			}
-		}
-	}
-	return &Ready{Library: "paho.mqtt.golang", Version: version, Runtime: runtime.Version()}
+	return &Ready{Library: "paho.mqtt.golang", Version: versionOf(pahoModule), Runtime: runtime.Version()}
 }

@@ -25,7 +25,7 @@ import (
 //
 // References in it need no experiment and none of the labels given. A line
 // that holds ${LABEL} is repeated for each value of the label that each names.
-// Lines with || form columns; such lines without a reference are headings.
+// Lines with || form columns; such lines without a reference to a result are headings.
 //
 // The info line is line at of the file. fail takes the errors: of that line, 0,
 // or of a line of the body, from 1.
@@ -70,7 +70,7 @@ func (r *resolver) output(info, body string, at int, fail func(line int, err err
 				in.labels = overlay(defaults.labels, measure.Labels{each: v})
 				text = strings.ReplaceAll(line, refOpen+each+refClose, r.valueText(each, v))
 			}
-			l := OutputLine{Head: strings.Contains(line, "||") && !strings.Contains(line, refOpen)}
+			l := OutputLine{Head: strings.Contains(line, "||") && !strings.Contains(strings.ReplaceAll(line, refOpen+givenTarget+"/", ""), refOpen)}
 			for cell := range strings.SplitSeq(text, "||") {
 				h, err := r.inline(strings.TrimSpace(cell), in)
 				fail(i+1, err)

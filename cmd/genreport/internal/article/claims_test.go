@@ -219,6 +219,19 @@ func TestLooseNumbers(t *testing.T) {
 	}
 }
 
+// A line of columns whose only references are given numbers names the columns.
+func TestGivenInHeading(t *testing.T) {
+	body := "## H\n\n```output experiment=channels client=go channels=1000\nchannels || of ${given/2}\n${given/1} || ${rate}\n```\n"
+	p, err := page(t, testData(), testContent("en", testHead, body, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := p.Blocks[len(p.Blocks)-1].Output
+	if len(out.Lines) != 2 || !out.Lines[0].Head || out.Lines[1].Head {
+		t.Errorf("%+v", out.Lines)
+	}
+}
+
 func TestGiven(t *testing.T) {
 	fsys := testContent("zh", testHead, "## H\n\n${given/64} ${given/6,000 source=post}\n", "sources: {post: {title: {zh: 文章}, url: 'https://example.org/a?b&c'}}\n")
 	p, err := page(t, testData(), fsys)
