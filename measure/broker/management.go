@@ -128,6 +128,21 @@ func (m *management) alarms(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
+// queueDepth is how many messages a queue of a virtual host holds, ready and
+// unacknowledged, as of up to 5 s ago.
+func (m *management) queueDepth(ctx context.Context, vhost, queue string) (int, error) {
+	var q struct {
+		Messages *int `json:"messages"`
+	}
+	if err := m.get(ctx, "/api/queues/"+url.PathEscape(vhost)+"/"+url.PathEscape(queue), &q); err != nil {
+		return 0, err
+	}
+	if q.Messages == nil {
+		return 0, fmt.Errorf("%w: the management API does not know yet how long the queue is (or its statistics are off)", ErrNotAvailable)
+	}
+	return *q.Messages, nil
+}
+
 // A connection tells its figures every 5 s, and the API collects them every
 // 5 s: until both have happened a connection may be missing, or have too few channels.
 const (
