@@ -247,6 +247,15 @@ type Broker struct {
 	Components map[string]string `json:"components,omitempty"` // versions of what else is part of it
 }
 
+// Database is the database server of a run, as it describes itself.
+type Database struct {
+	Label    string            `json:"label"`  // "debian:sid", or "external" for one given by DSN
+	Server   string            `json:"server"` // MySQL or MariaDB
+	Version  string            `json:"version"`
+	Package  string            `json:"package,omitempty"`
+	Settings map[string]string `json:"settings,omitempty"` // those that durability and speed depend on
+}
+
 // Client is one kind of load client of a run, as it describes itself.
 type Client struct {
 	Label   string `json:"label"`
@@ -273,6 +282,7 @@ type Run struct {
 	Tool     Tool          `json:"tool"`
 	Machine  Machine       `json:"machine"`
 	Brokers  []Broker      `json:"brokers"`
+	Database *Database     `json:"database,omitempty"` // where an experiment of the run needs one
 	Clients  []Client      `json:"clients"`
 	Warmup   []PlannedCell `json:"warmup"` // measured first and discarded
 	Plan     []PlannedCell `json:"plan"`

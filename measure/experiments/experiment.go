@@ -16,6 +16,7 @@ import (
 
 	"genreport/measure"
 	"genreport/measure/broker"
+	"genreport/measure/database"
 	"genreport/measure/load"
 )
 
@@ -85,23 +86,28 @@ type Env struct {
 	Profile Profile
 	// Client prepares a load client process of the given label.
 	Client func(ctx context.Context, label string) (*exec.Cmd, error)
+	// Database is there for experiments that ask for one.
+	Database *database.Database
+	// WebAPI prepares a process of the application behind the web API.
+	WebAPI func(ctx context.Context) (*exec.Cmd, error)
 }
 
 // Experiment is one question put to a broker.
 type Experiment struct {
-	Name    string // public: file names and references use it
-	Title   string // one line, for lists
-	Method  int    // raised when the way of measuring changes
-	Metrics map[string]measure.Metric
-	Texts   map[string]string // what programs said: name and description
-	Series  map[string]string // what is recorded over time: name and description
-	Repeats func(Profile) int
-	Params  func(Profile) map[string]string // what the result file tells of sizes
-	Cases   func(Profile) []Case
-	Warmup  func(Profile) []Case // measured first on each broker, and discarded
-	Measure func(context.Context, Env, Case) (Sample, error)
-	Brokers []string // specs measured when none is given
-	Plugins []string // that nodes of ours need in addition to management
+	Name     string // public: file names and references use it
+	Title    string // one line, for lists
+	Method   int    // raised when the way of measuring changes
+	Metrics  map[string]measure.Metric
+	Texts    map[string]string // what programs said: name and description
+	Series   map[string]string // what is recorded over time: name and description
+	Repeats  func(Profile) int
+	Params   func(Profile) map[string]string // what the result file tells of sizes
+	Cases    func(Profile) []Case
+	Warmup   func(Profile) []Case // measured first on each broker, and discarded
+	Measure  func(context.Context, Env, Case) (Sample, error)
+	Brokers  []string // specs measured when none is given
+	Plugins  []string // that nodes of ours need in addition to management
+	Database bool     // needs a database server
 }
 
 // All lists the experiments in the order in which they are measured.
@@ -115,6 +121,10 @@ func All() []Experiment {
 		quorumDrain(),
 		websocketThroughput(),
 		connectionMemory(),
+		webapiSaturation(),
+		webapiLatency(),
+		webapiScale(),
+		webapiIntegrity(),
 	}
 }
 

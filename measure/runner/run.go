@@ -17,20 +17,23 @@ import (
 
 	"genreport/measure"
 	"genreport/measure/broker"
+	"genreport/measure/database"
 	"genreport/measure/experiments"
 	"genreport/measure/load"
 )
 
 // Host is what the runner needs from outside.
 type Host struct {
-	Debian  broker.Debian
-	Specs   map[string]broker.Spec // by label
-	Worker  []string               // command line of the Go load client
-	Results string                 // directory
-	Tool    measure.Tool
-	Log     func(string)   // what a person may want to know, a line each
-	Warn    func(string)   // what goes wrong; nil: told to Log
-	OnCell  func(Progress) // before each cell; may be nil
+	Debian   broker.Debian
+	Specs    map[string]broker.Spec // by label
+	Worker   []string               // command line of the Go load client
+	WebAPI   []string               // command line of the application behind the web API
+	Database database.Spec          // for experiments that need one
+	Results  string                 // directory
+	Tool     measure.Tool
+	Log      func(string)   // what a person may want to know, a line each
+	Warn     func(string)   // what goes wrong; nil: told to Log
+	OnCell   func(Progress) // before each cell; may be nil
 }
 
 // Progress is where a run stands.
@@ -137,13 +140,14 @@ type runner struct {
 		node *broker.Broker
 		err  error
 	}
-	pika    broker.Rootfs
-	pikaErr error
-	results map[string]*measure.Result
-	noted   bool // a client that run.json does not have yet
-	failed  int
-	began   time.Time // of the run; what started_s counts from
-	session time.Time // when this process took it up
+	database *database.Database // nil where no experiment needs one
+	pika     broker.Rootfs
+	pikaErr  error
+	results  map[string]*measure.Result
+	noted    bool // a client that run.json does not have yet
+	failed   int
+	began    time.Time // of the run; what started_s counts from
+	session  time.Time // when this process took it up
 
 	measuring time.Time // when the brokers were ready
 }
@@ -151,6 +155,11 @@ type runner struct {
 func (r *runner) measureAll(ctx context.Context, ready func() error) error {
 	for _, label := range r.plan.Brokers {
 		if err := r.openDescribed(ctx, label); err != nil {
+			return err
+		}
+	}
+	if needsDatabase(r.todo) {
+		if err := r.openDatabase(ctx); err != nil {
 			return err
 		}
 	}
@@ -404,11 +413,12 @@ func (r *runner) closeVariant() error {
 
 // stopAll stops all nodes at once: whoever pressed Ctrl-C waits for it.
 func (r *runner) stopAll() error {
-	errs := make([]error, 1+len(r.nodes))
+	errs := make([]error, 2+len(r.nodes))
 	var all sync.WaitGroup
 	all.Go(func() { errs[0] = r.closeVariant() })
+	all.Go(func() { errs[1] = r.closeDatabase() })
 	for i, b := range slices.Collect(maps.Values(r.nodes)) {
-		all.Go(func() { errs[1+i] = b.Stop() })
+		all.Go(func() { errs[2+i] = b.Stop() })
 	}
 	all.Wait()
 	return errors.Join(errs...)
@@ -455,10 +465,15 @@ func (r *runner) attempt(ctx context.Context, c cell) (experiments.Sample, *meas
 			return experiments.Sample{}, &measure.Failure{Reason: alarm + ", as in the cell before", Log: b.LogTail(logLines)}
 		}
 	}
+	db, err := r.liveDatabase(ctx, c)
+	if err != nil {
+		return experiments.Sample{}, &measure.Failure{Reason: err.Error()}
+	}
 	limit := c.limit()
 	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	env := experiments.Env{Suffix: "." + r.run.ID, Broker: b, CA: readCA(b.CAFile()), Profile: r.plan.Selection.Profile, Client: r.client}
+	env := experiments.Env{Suffix: "." + r.run.ID, Broker: b, CA: readCA(b.CAFile()), Profile: r.plan.Selection.Profile, Client: r.client,
+		Database: db, WebAPI: r.webAPI}
 	s, err := c.experiment.Measure(within, env, c.c)
 	if err == nil && s.Integrity != nil {
 		err = s.Integrity.Check()
@@ -537,20 +552,25 @@ func (r *runner) client(ctx context.Context, label string) (*exec.Cmd, error) {
 	case !ok:
 		return nil, fmt.Errorf("unknown client %q", label)
 	case kind.Script == "":
-		cmd := exec.CommandContext(ctx, r.host.Worker[0], r.host.Worker[1:]...)
-		cmd.Env = slices.DeleteFunc(os.Environ(), func(kv string) bool { // no tuning from outside
-			return strings.HasPrefix(kv, "GOGC=") || strings.HasPrefix(kv, "GOMAXPROCS=") || strings.HasPrefix(kv, "GODEBUG=") || strings.HasPrefix(kv, "GOMEMLIMIT=")
-		})
-		// A group of its own keeps a terminal's Ctrl-C from it: it would fail its
-		// cell before we know that the run is interrupted.
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-		return cmd, nil
+		return ownProcess(ctx, r.host.Worker), nil
 	default:
 		if r.pikaErr != nil {
 			return nil, errors.New("the pika client can't be had on this machine") // why has been said; results don't tell of machines
 		}
 		return r.pika.Command(ctx, broker.CommandOptions{}, "python3", "-c", kind.Script), nil
 	}
+}
+
+// ownProcess prepares a process of this program.
+func ownProcess(ctx context.Context, argv []string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(kv string) bool { // no tuning from outside
+		return strings.HasPrefix(kv, "GOGC=") || strings.HasPrefix(kv, "GOMAXPROCS=") || strings.HasPrefix(kv, "GODEBUG=") || strings.HasPrefix(kv, "GOMEMLIMIT=")
+	})
+	// A group of its own keeps a terminal's Ctrl-C from it: it would fail its
+	// cell before we know that the run is interrupted.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return cmd
 }
 
 // note remembers each kind of client once.

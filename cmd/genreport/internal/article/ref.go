@@ -38,7 +38,7 @@ type options struct {
 	digits int    // significant digits; 0: as many as suit the metric
 	unit   string // display unit; "": as suits the value
 	bare   bool   // the number without its unit
-	stat   string // "" (median), min, max, range, slope
+	stat   string // "" (median), min, max, range, slope; of a text: first
 	by     string // label of slope
 	per    string // divide by this label's number
 }
@@ -47,6 +47,10 @@ type options struct {
 func (o options) number() number.Options {
 	return number.Options{Digits: o.digits, Unit: o.unit, Bare: o.bare}
 }
+
+// statFirst asks for what a program said in the first repeat, where each said
+// something else.
+const statFirst = "first"
 
 const (
 	refOpen  = "${"
@@ -128,7 +132,7 @@ func (o *options) read(words []string) error {
 			o.unit = v
 		case "bare":
 			o.bare = true
-		case "min", "max", "range":
+		case "min", "max", "range", statFirst:
 			o.stat = k
 		case "slope":
 			if v == "" {
@@ -141,7 +145,7 @@ func (o *options) read(words []string) error {
 			}
 			o.per = v
 		default:
-			return unknown("option", k, []string{"digits", "unit", "bare", "min", "max", "range", "slope", "per"})
+			return unknown("option", k, []string{"digits", "unit", "bare", "min", "max", "range", "slope", "per", statFirst})
 		}
 	}
 	return nil

@@ -136,6 +136,8 @@ func (r *resolver) lookup(in ref, defaults ref) (resolved, error) {
 		return r.ratio(known, in)
 	}
 	switch in.options.stat {
+	case statFirst:
+		return resolved{}, fmt.Errorf("first is for what a program said; %s is a number, which has a median", in.name)
 	case "range", "slope":
 		return r.overCases(known, metric, in)
 	}
@@ -390,16 +392,21 @@ func (r *resolver) ratio(known Known, in ref) (resolved, error) {
 	return resolved{text: number.Significant(values[0]/values[1], digits), anchor: EvidenceOf(in.experiment), mark: mark}, nil
 }
 
-// said is what programs said, as it was.
+// said is what programs said, as it was: in all repeats alike, or in the first.
 func (r *resolver) said(known Known, in ref) (resolved, error) {
-	if in.options != (options{}) || in.over != nil {
-		return resolved{}, fmt.Errorf("%s is text: it takes no options and no ratio", in.name)
+	first := in.options == options{stat: statFirst}
+	if !first && in.options != (options{}) || in.over != nil {
+		return resolved{}, fmt.Errorf("%s is text: it takes no option but first, and no ratio", in.name)
 	}
 	c, err := r.oneCase(known, in.experiment, in.labels)
 	if err != nil || c.missing != "" {
 		return r.miss(c.missing), err
 	}
-	text, reason := c.text(in.name)
+	asked := c.group
+	if first {
+		asked.cells = asked.cells[:1]
+	}
+	text, reason := asked.text(in.name)
 	if reason != "" {
 		return r.missCase(in.experiment, c.group, reason), nil
 	}
@@ -474,7 +481,7 @@ func (r *resolver) use(run measure.Run, experiment string) {
 
 // factNames are the targets that stand for what run.json tells, and for the
 // rules by which measurements are judged.
-func factNames() []string { return []string{"broker", "client", "machine", "rule", "run"} }
+func factNames() []string { return []string{"broker", "client", "database", "machine", "rule", "run"} }
 
 func isFact(experiment string) bool { return slices.Contains(factNames(), experiment) }
 
@@ -529,6 +536,16 @@ func (r *resolver) factsOf(run measure.Run, in ref) (map[string]string, error) {
 			date = run.Started.UTC().Format("2006-01-02")
 		}
 		return map[string]string{"id": run.ID, "profile": run.Profile, "date": date}, nil
+	case "database":
+		facts := map[string]string{"server": "", "version": "", "package": ""}
+		for _, name := range databaseSettings() {
+			facts[name] = ""
+		}
+		if db := run.Database; db != nil {
+			maps.Copy(facts, db.Settings)
+			facts["server"], facts["version"], facts["package"] = db.Server, db.Version, db.Package
+		}
+		return facts, nil
 	case "broker":
 		alias := cmp.Or(in.labels["broker"], "current")
 		label, known := r.brokers[alias]
@@ -578,6 +595,11 @@ func brokerFacts(run measure.Run, label string) map[string]string {
 // version may lack some, and a wrong name is found without any run.
 func brokerComponents() []string {
 	return []string{"cowboy", "ranch", "ra", "aten", "osiris", "khepri"}
+}
+
+// databaseSettings can be asked of any database, with or without a run.
+func databaseSettings() []string {
+	return []string{"innodb_flush_log_at_trx_commit", "innodb_flush_method", "innodb_buffer_pool_size", "log_bin", "sync_binlog", "max_connections", "transaction_isolation"}
 }
 
 func brokerSettings() []string {

@@ -154,6 +154,7 @@ func TestReferences(t *testing.T) {
 		"channels/processes client=go channels=2000 | per=channels":         "4.00",
 		"channels/processes client=go | slope=channels digits=2":            "4.0",
 		"channels/error client=pika channels=1000":                          "no &lt;free&gt; channel",
+		"channels/error client=pika channels=1000 | first":                  "no &lt;free&gt; channel",
 		"channels/@messages":                                                "100,000",
 		"channels/@queue":                                                   "classic",
 		"broker/rabbitmq":                                                   "4.3.6",
@@ -293,7 +294,9 @@ func TestWrongReferences(t *testing.T) {
 		"channels/rate client=go":                         "the labels name 2 cases of channels; give channels too",
 		"channels/rate broker=old client=go":              `unknown broker alias "old"`,
 		"channels/@message":                               `unknown parameter "message"; did you mean "messages"?`,
-		"channels/error client=go channels=1000 | bare":   "takes no options",
+		"channels/error client=go channels=1000 | bare":   "takes no option but first",
+		"channels/rate client=go channels=1000 | first":   "first is for what a program said",
+		"database/colour":                                 `unknown database fact "colour"`,
 		"channels/rate client=go | slope=client":          "is not a number to divide by",
 		"rate client=go":                                  "names no experiment",
 		"broker/rabbit":                                   `unknown broker fact "rabbit"; did you mean "rabbitmq"?`,
@@ -782,5 +785,40 @@ func TestMarkdownTraps(t *testing.T) {
 	}
 	if strings.Count(html, "--latency") != 2 {
 		t.Errorf("hyphens were changed: %s", html)
+	}
+}
+
+func TestFirstRepeatOfWhatDiffers(t *testing.T) {
+	d := testData(func(r measure.Result) {
+		for i, c := range r.Cells {
+			if c.Labels["client"] == "pika" && c.Labels["channels"] == "1000" {
+				r.Cells[i].Texts = map[string]string{"error": fmt.Sprintf("said in repeat %d", c.Repeat)}
+			}
+		}
+	})
+	for text, want := range map[string]string{
+		"channels/error client=pika channels=1000":         "not measured (the repeats differ)",
+		"channels/error client=pika channels=1000 | first": "said in repeat 1",
+	} {
+		p, err := page(t, d, testContent("en", testHead, "## H\n\n${"+text+"}\n", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := textOf(bodyHTML(p)); !strings.Contains(got, "\n"+want+"\n") {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestDatabaseFacts(t *testing.T) {
+	rec := testRecorded("standard")
+	rec.Run.Database = &measure.Database{Label: "debian:sid", Server: "MySQL", Version: "9.7.4", Settings: map[string]string{"innodb_flush_log_at_trx_commit": "1"}}
+	d := NewData(testCatalog(), []measure.Recorded{rec}, []string{"standard"})
+	p, err := page(t, d, testContent("en", testHead, "## H\n\n${database/server} ${database/version} ${database/innodb_flush_log_at_trx_commit} ${database/package}\n", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := textOf(bodyHTML(p)), "MySQL 9.7.4 1 not measured (no run tells it)"; !strings.Contains(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
