@@ -181,7 +181,7 @@ func describe(c Case, r load.Ready) measure.Client {
 }
 
 func unavailable(err error) measure.Value {
-	if errors.Is(err, broker.ErrNotAvailable) {
+	if errors.Is(err, broker.ErrNotAvailable) || errors.Is(err, database.ErrNotAvailable) {
 		return measure.Missing(err.Error())
 	}
 	return measure.Missing("failed: " + err.Error())

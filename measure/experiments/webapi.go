@@ -252,7 +252,7 @@ func (w *webSystem) settle(ctx context.Context) (f fate, err error) {
 }
 
 // integrity is that of posts that were accepted.
-func (f fate) integrity(mode webapi.Mode) *measure.Integrity {
+func (f fate) integrity() *measure.Integrity {
 	none := measure.Missing("the API tells it of its answers only")
 	reached := f.accepted
 	if arrived := f.different + f.left; arrived > reached && arrived <= reached+f.refused {

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"genreport/measure"
+	"genreport/measure/broker"
+	"genreport/measure/database"
 	"genreport/measure/webapi"
 )
 
@@ -118,6 +120,9 @@ func measureWebIntegrity(ctx context.Context, env Env, c Case) (s Sample, err er
 		s.Values["outage"] = outage(sent)
 	default:
 		err = fmt.Errorf("unknown scenario %q", scenario)
+	}
+	if errors.Is(err, broker.ErrNotAvailable) || errors.Is(err, database.ErrNotAvailable) {
+		return Sample{Missing: err.Error()}, nil
 	}
 	if err != nil {
 		return s, err

@@ -189,7 +189,7 @@ func measureWebLatency(ctx context.Context, env Env, c Case) (s Sample, err erro
 		return s, err
 	}
 	f.accepted, f.refused = apis[0].Accepted, apis[0].Refused
-	s.Integrity = f.integrity(mode)
+	s.Integrity = f.integrity()
 	return s, nil
 }
 

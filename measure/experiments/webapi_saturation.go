@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"genreport/measure"
@@ -91,7 +92,7 @@ func measureWebSaturation(ctx context.Context, env Env, c Case) (s Sample, err e
 		return s, err
 	}
 	s.CPU = m.close(s.Values, r.CPU.Seconds())
-	s.Texts = map[string]string{"wrk": r.Text}
+	s.Texts = map[string]string{"wrk": strings.TrimRight(r.Text, "\n")}
 	good := r.Requests - r.NotOK
 	s.Values["requests"] = count(good)
 	s.Values["errors"] = count(r.Failed())
@@ -110,6 +111,6 @@ func measureWebSaturation(ctx context.Context, env Env, c Case) (s Sample, err e
 	}
 	s.Values["backlog"] = count(max(0, f.accepted-rows))
 	s.Values["committed_share"] = share(count(min(rows, f.accepted)), count(f.accepted))
-	s.Integrity = f.integrity(w.mode)
+	s.Integrity = f.integrity()
 	return s, nil
 }

@@ -112,6 +112,6 @@ func measureWebScale(ctx context.Context, env Env, c Case) (s Sample, err error)
 	}
 	s.Values["backlog"] = count(max(0, f.accepted-rows))
 	s.Values["committed_share"] = share(count(min(rows, f.accepted)), count(f.accepted))
-	s.Integrity = f.integrity(w.mode)
+	s.Integrity = f.integrity()
 	return s, nil
 }
