@@ -20,7 +20,7 @@ import (
 	"syscall"
 	"time"
 
-	"genreport/measure/broker"
+	"genreport/measure/debian"
 )
 
 // Load is what wrk is asked to do: a closed loop, in which each connection sends
@@ -133,7 +133,7 @@ func Run(ctx context.Context, l Load) (Report, error) {
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C"}
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	wait, err := broker.StartTied(cmd)
+	wait, err := debian.StartTied(cmd)
 	if err != nil {
 		return Report{}, fmt.Errorf("start wrk: %w", err)
 	}
