@@ -12,9 +12,12 @@ import (
 	"genreport/measure/webapi"
 )
 
-// loadSync50 is the load that is the same for all modes: half of what the API
-// takes when it writes to the database at once.
-const loadSync50 = "sync-50"
+// What a load is a share of: the mode's own saturation, or, so that all modes have
+// the same load, that of an API which writes to the database at once.
+const (
+	baseOwn  = "own"
+	baseSync = "sync"
+)
 
 // webLoads are shares of each mode's own saturation, in percent.
 func webLoads(p Profile) []int {
@@ -74,18 +77,20 @@ func webapiLatency() Experiment {
 		Cases: func(p Profile) []Case {
 			plan := webPlanOf(p)
 			var out []Case
-			add := func(mode, share string, workers int, more time.Duration) {
-				out = append(out, Case{Labels: measure.Labels{"mode": mode, "load": share, "workers": strconv.Itoa(workers)},
-					Estimate: time.Duration(plan.calibrate+plan.load+plan.drainAtMost/3+3)*time.Second + more})
+			add := func(mode, base string, percent, workers int) {
+				out = append(out, Case{Labels: measure.Labels{"mode": mode, "base": base, "load": strconv.Itoa(percent), "workers": strconv.Itoa(workers)},
+					Estimate: time.Duration(plan.calibrate+plan.load+plan.drainAtMost/3+3) * time.Second})
 			}
 			for _, mode := range modes() {
 				for _, percent := range webLoads(p) {
-					add(mode, strconv.Itoa(percent), webWorkers, 0)
+					add(mode, baseOwn, percent, webWorkers)
 				}
-				add(mode, loadSync50, webWorkers, 2*time.Second)
+				if mode != string(webapi.Sync) { // whose own is the same
+					add(mode, baseSync, 50, webWorkers)
+				}
 			}
 			// The post's consumer, which inserts one row after another.
-			add(string(webapi.AsyncConfirm), loadSync50, 1, 2*time.Second)
+			add(string(webapi.AsyncConfirm), baseSync, 50, 1)
 			return out
 		},
 		Measure:  measureWebLatency,
@@ -101,11 +106,13 @@ func measureWebLatency(ctx context.Context, env Env, c Case) (s Sample, err erro
 	if err != nil {
 		return s, err
 	}
-	calibrated, percent := mode, 0
-	if c.Labels["load"] == loadSync50 {
-		calibrated, percent = webapi.Sync, 50
-	} else if percent, err = number(c.Labels, "load"); err != nil {
+	percent, err := number(c.Labels, "load")
+	if err != nil {
 		return s, err
+	}
+	calibrated := mode
+	if c.Labels["base"] == baseSync {
+		calibrated = webapi.Sync
 	}
 	saturation, err := webCalibrate(ctx, env, calibrated, plan.calibrate)
 	if err != nil {
