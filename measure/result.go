@@ -264,21 +264,23 @@ type PlannedCell struct {
 
 // Run is what run.json holds.
 type Run struct {
-	Format   int           `json:"format"`
-	Kind     string        `json:"kind"` // "run"
-	ID       string        `json:"id"`   // sorts by time, UTC
-	Profile  string        `json:"profile"`
-	Started  time.Time     `json:"started"`
-	Ended    *time.Time    `json:"ended"` // null while it runs, and when it was cut off
-	Tool     Tool          `json:"tool"`
-	Machine  Machine       `json:"machine"`
-	Brokers  []Broker      `json:"brokers"`
-	Clients  []Client      `json:"clients"`
-	Warmup   []PlannedCell `json:"warmup"` // measured first and discarded
-	Plan     []PlannedCell `json:"plan"`
-	Control  []Control     `json:"control,omitempty"`
-	Resumed  []time.Time   `json:"resumed,omitempty"` // when it went on after it was cut off
-	Warnings []string      `json:"warnings,omitempty"`
+	Format  int           `json:"format"`
+	Kind    string        `json:"kind"` // "run"
+	ID      string        `json:"id"`   // sorts by time, UTC
+	Profile string        `json:"profile"`
+	Started time.Time     `json:"started"`
+	Ended   *time.Time    `json:"ended"` // null while it runs, and when it was cut off
+	Tool    Tool          `json:"tool"`
+	Machine Machine       `json:"machine"`
+	Brokers []Broker      `json:"brokers"`
+	Clients []Client      `json:"clients"`
+	Warmup  []PlannedCell `json:"warmup"` // measured first and discarded
+	Plan    []PlannedCell `json:"plan"`
+	// Parameters that were set to other values than the profile's, by experiment and name.
+	Parameters map[string]map[string]float64 `json:"parameters,omitempty"`
+	Control    []Control                     `json:"control,omitempty"`
+	Resumed    []time.Time                   `json:"resumed,omitempty"` // when it went on after it was cut off
+	Warnings   []string                      `json:"warnings,omitempty"`
 }
 
 // Validate finds what would make the run wrong or unreadable.
