@@ -95,7 +95,7 @@ func (l Parameters) check(name string, v float64) error {
 func (p Parameter) Range() string {
 	text := plain(p.Least) + "…" + plain(p.Most)
 	if p.Unit != measure.Count {
-		text += " " + string(p.Unit)
+		text += " (" + string(p.Unit) + ")"
 	}
 	return text
 }
