@@ -289,6 +289,8 @@ type Run struct {
 	Control  []Control     `json:"control,omitempty"`
 	Resumed  []time.Time   `json:"resumed,omitempty"` // when it went on after it was cut off
 	Warnings []string      `json:"warnings,omitempty"`
+	// Parameters that were set to other values than the profile's, by experiment and name.
+	Parameters map[string]map[string]float64 `json:"parameters,omitempty"`
 }
 
 // Validate finds what would make the run wrong or unreadable.

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -23,19 +24,23 @@ func experimentsCommand(_ context.Context, args []string, s streams) error {
 		return err
 	}
 	type row struct {
-		Name    string                    `json:"name"`
-		Title   string                    `json:"title"`
-		Method  int                       `json:"method"`
-		Brokers []string                  `json:"brokers"`
-		Cases   []measure.Labels          `json:"cases"`
-		Metrics map[string]measure.Metric `json:"metrics"`
-		Texts   map[string]string         `json:"texts"`
-		Series  map[string]string         `json:"series"`
-		Params  map[string]string         `json:"parameters"` // of the profile standard
+		Name     string                    `json:"name"`
+		Title    string                    `json:"title"`
+		Method   int                       `json:"method"`
+		Brokers  []string                  `json:"brokers"`
+		Cases    []measure.Labels          `json:"cases"`
+		Metrics  map[string]measure.Metric `json:"metrics"`
+		Texts    map[string]string         `json:"texts"`
+		Series   map[string]string         `json:"series"`
+		Params   map[string]string         `json:"parameters"` // of the profile standard
+		Settable []settable                `json:"settable"`
 	}
 	var rows []row
 	for _, e := range experiments.All() {
-		r := row{Name: e.Name, Title: e.Title, Method: e.Method, Brokers: e.Brokers, Metrics: e.Metrics, Texts: e.Texts, Series: e.Series, Params: e.Params(experiments.Standard)}
+		r := row{Name: e.Name, Title: e.Title, Method: e.Method, Brokers: e.Brokers, Metrics: e.Metrics, Texts: e.Texts, Series: e.Series, Params: e.Params(experiments.Standard), Settable: []settable{}}
+		for _, p := range e.Settable {
+			r.Settable = append(r.Settable, newSettable(p))
+		}
 		for _, c := range e.Cases(experiments.Standard) {
 			r.Cases = append(r.Cases, c.Labels)
 		}
@@ -69,11 +74,47 @@ func experimentsCommand(_ context.Context, args []string, s streams) error {
 		for _, name := range sortedKeys(r.Params) {
 			fmt.Fprintf(w, "  given    @%s\t\t%s\n", name, r.Params[name])
 		}
+		for _, p := range r.Settable {
+			fmt.Fprintf(w, "  param    %s\t%s\t%s; %s\n", p.Name, p.Unit, p.Description, p.rangeText())
+		}
 		if err := w.Flush(); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// settable is a parameter that --param sets.
+type settable struct {
+	Name        string                          `json:"name"`
+	Unit        measure.Unit                    `json:"unit"`
+	Default     map[experiments.Profile]float64 `json:"default"`
+	Least       float64                         `json:"least"`
+	Most        float64                         `json:"most"`
+	Whole       bool                            `json:"whole"` // only whole numbers
+	Description string                          `json:"description"`
+}
+
+func newSettable(p experiments.Parameter) settable {
+	s := settable{Name: p.Name, Unit: p.Unit, Default: map[experiments.Profile]float64{}, Least: p.Least, Most: p.Most, Whole: !p.Fraction, Description: p.Description}
+	for _, profile := range experiments.Profiles() {
+		s.Default[profile] = p.Default(profile)
+	}
+	return s
+}
+
+// rangeText is what the parameter is by default, and what it may be.
+func (s settable) rangeText() string {
+	plain := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+	var values, defaults []string
+	for _, p := range experiments.Profiles() {
+		values = append(values, plain(s.Default[p]))
+		defaults = append(defaults, values[len(values)-1]+" ("+string(p)+")")
+	}
+	if len(slices.Compact(values)) == 1 {
+		defaults = values[:1]
+	}
+	return fmt.Sprintf("%s…%s, by default %s", plain(s.Least), plain(s.Most), strings.Join(defaults, ", "))
 }
 
 // labelValues is a line per label with all values that cases have for it.

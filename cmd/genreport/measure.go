@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"genreport/cmd/genreport/internal/near"
 	"genreport/measure"
 	"genreport/measure/broker"
 	"genreport/measure/debian"
@@ -25,6 +26,7 @@ import (
 // measureFlags are the flags of measure, and of run, which measures too.
 type measureFlags struct {
 	brokers, experiments, cases list
+	params                      list
 	profile, run, results       string
 	mirror                      string
 	repeats                     int
@@ -43,6 +45,7 @@ func (f *measureFlags) register(fs *flag.FlagSet, defaultProfile string) {
 	fs.Var(&f.brokers, "broker", "`SPEC` of a broker to measure; may be given several times:\ndebian:SUITE (bookworm, trixie, forky), or\namqp://… or amqps://… with ?management=URL and &cacertfile=PATH\n(default: what each experiment names)")
 	fs.Var(&f.experiments, "experiment", "`GLOB` of experiments, such as 'channel-*'; may be given several times (default: all)")
 	fs.Var(&f.cases, "case", "only cells with these labels, such as `client=pika,channels=4`; may be given several times")
+	fs.Var(&f.params, "param", "`NAME=VALUE` sets a parameter of the experiments that have it, EXPERIMENT:NAME=VALUE that of one,\nfor machines on which its own does not fit; may be given several times (\"genreport experiments\" lists them)")
 	fs.StringVar(&f.profile, "profile", defaultProfile, "`NAME`: quick, standard or full")
 	fs.IntVar(&f.repeats, "repeats", 0, "measure each case `N` times (default: the profile's number)")
 	fs.StringVar(&f.run, "run", "", "`ID` of the run (default: the time it starts, such as 20060102T150405Z)")
@@ -221,6 +224,14 @@ func (f *measureFlags) recall() (plan, missing runner.Plan, specs map[string]bro
 			return fail(err)
 		}
 		specs = known
+	} else if given["param"] {
+		settings, err := f.settings()
+		if err == nil {
+			err = meant(plan.SameSettings(experiments.All(), settings))
+		}
+		if err != nil {
+			return fail(err)
+		}
 	}
 	for label := range specs {
 		if !slices.Contains(plan.Brokers, label) {
@@ -246,7 +257,11 @@ func (f *measureFlags) plan() (runner.Plan, map[string]broker.Spec, error) {
 	if f.repeats < 0 || f.repeats > 1000 {
 		return runner.Plan{}, nil, fmt.Errorf("--repeats %d is not in 1…1000", f.repeats)
 	}
-	sel := runner.Selection{Profile: profile, Experiments: f.experiments, Repeats: f.repeats}
+	settings, err := f.settings()
+	if err != nil {
+		return runner.Plan{}, nil, err
+	}
+	sel := runner.Selection{Profile: profile, Experiments: f.experiments, Repeats: f.repeats, Settings: settings}
 	for _, c := range f.cases {
 		labels, err := parseCase(c)
 		if err != nil {
@@ -261,7 +276,7 @@ func (f *measureFlags) plan() (runner.Plan, map[string]broker.Spec, error) {
 	sel.Brokers = labels
 	plan, err := runner.NewPlan(experiments.All(), sel)
 	if err != nil {
-		return plan, nil, err
+		return plan, nil, meant(err)
 	}
 	return plan, specs, ownSpecs(plan.Brokers, specs)
 }
@@ -318,6 +333,34 @@ func parseCase(text string) (measure.Labels, error) {
 	return labels, nil
 }
 
+// settings reads the parameters that were given.
+func (f *measureFlags) settings() ([]runner.Setting, error) {
+	var settings []runner.Setting
+	for _, text := range f.params {
+		name, value, ok := strings.Cut(text, "=")
+		experiment, own, named := strings.Cut(name, ":")
+		if !named {
+			experiment, own = "", name
+		}
+		if !ok || own == "" || value == "" || named && experiment == "" {
+			return nil, fmt.Errorf("--param %q is not NAME=VALUE or EXPERIMENT:NAME=VALUE", text)
+		}
+		settings = append(settings, runner.Setting{Experiment: experiment, Name: own, Value: value})
+	}
+	return settings, nil
+}
+
+// meant adds to the error of an unknown parameter which was meant.
+func meant(err error) error {
+	var unknown runner.UnknownParameter
+	if errors.As(err, &unknown) {
+		if best := near.Best(unknown.Setting.Name, unknown.Have); best != "" {
+			return fmt.Errorf("%w; did you mean %q?", err, best)
+		}
+	}
+	return err
+}
+
 func printPlan(s streams, p runner.Plan) error {
 	out := bufio.NewWriter(s.out)
 	warmup, cells := p.Planned()
@@ -326,6 +369,9 @@ func printPlan(s streams, p runner.Plan) error {
 	}
 	for i, c := range cells {
 		fmt.Fprintf(out, "%d\t%s\t%s\trepeat %d\n", i+1, c.Experiment, c.Labels, c.Repeat)
+	}
+	for _, line := range p.Set() {
+		fmt.Fprintf(s.err, "set: %s\n", line)
 	}
 	fmt.Fprintf(s.err, "%d cells, about %s\n", len(cells), round(p.Estimate()))
 	if err := out.Flush(); err != nil {

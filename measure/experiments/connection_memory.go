@@ -12,11 +12,14 @@ import (
 	"genreport/measure/load"
 )
 
-// The burst that each connection of connection-memory sends and receives.
-const (
-	burstMessages = 10
-	burstSize     = 10_000 // bytes
-)
+// burstParameters are the burst that each connection of connection-memory sends
+// and receives.
+func burstParameters() Parameters {
+	return Parameters{
+		{Name: "burst_messages", Unit: measure.Count, Default: always(10), Least: 1, Most: 100, Description: "messages that each connection sends and receives"},
+		{Name: "burst_size_bytes", Unit: measure.Bytes, Default: always(10_000), Least: 1, Most: 100_000, Description: "body of such a message"},
+	}
+}
 
 // listenerBuffer is the user-space buffer of each connection that the post says
 // is ignored from 4.1 on. Bytes; RabbitMQ leaves it to Erlang by default.
@@ -27,7 +30,9 @@ var connectionParts = []string{"connection_readers", "connection_writers", "conn
 
 // connectionMemory asks what an AMQP connection costs the broker, idle and
 // after it has been used.
-func connectionMemory() Experiment {
+func connectionMemory() Experiment { return connectionMemoryWith(nil) }
+
+func connectionMemoryWith(set Values) Experiment {
 	memory := func(text string) measure.Metric {
 		return measure.Metric{Unit: measure.Bytes, Better: measure.Lower, Description: text}
 	}
@@ -49,9 +54,10 @@ func connectionMemory() Experiment {
 			"close_time":   {Unit: measure.Seconds, Better: measure.Lower, Description: "time to close all of them, 16 at a time"},
 		},
 		Repeats: func(p Profile) int { return p.pick(1, 3, 5) },
-		Params: func(Profile) map[string]string {
+		Params: func(p Profile) map[string]string {
+			of := burstParameters().whole(p, set)
 			return map[string]string{
-				"burst_messages": strconv.Itoa(burstMessages), "burst_size_bytes": strconv.Itoa(burstSize), "buffer": listenerBuffer,
+				"burst_messages": strconv.Itoa(of("burst_messages")), "burst_size_bytes": strconv.Itoa(of("burst_size_bytes")), "buffer": listenerBuffer,
 				"settle_s": strconv.FormatFloat(settle.Seconds(), 'g', -1, 64), "node": "started anew for each measurement",
 			}
 		},
@@ -61,7 +67,7 @@ func connectionMemory() Experiment {
 				cases = append(cases, Case{
 					Labels:   measure.Labels{"client": "go", "connections": strconv.Itoa(n), "buffer": buffer},
 					Settings: settings, Fresh: true,
-					Estimate: 20*time.Second + time.Duration(n)*3*time.Millisecond,
+					Estimate: 10*time.Second + time.Duration(n)*3*time.Millisecond,
 				})
 			}
 			for _, n := range []int{500, 1000, 2000, 4000} {
@@ -70,8 +76,13 @@ func connectionMemory() Experiment {
 			add(2000, listenerBuffer, map[string]string{"tcp_listen_options.buffer": listenerBuffer})
 			return cases
 		},
-		Measure: measureConnectionMemory,
-		Brokers: releases(),
+		Measure: func(ctx context.Context, env Env, c Case) (Sample, error) {
+			of := burstParameters().whole(env.Profile, set)
+			return measureConnectionMemory(ctx, env, c, of("burst_messages"), of("burst_size_bytes"))
+		},
+		Brokers:  releases(),
+		Settable: burstParameters(),
+		Set:      connectionMemoryWith,
 	}
 }
 
@@ -115,7 +126,9 @@ func readFootprint(ctx context.Context, env Env) (f footprint, err error) {
 	return f, nil
 }
 
-func measureConnectionMemory(ctx context.Context, env Env, c Case) (s Sample, err error) {
+// measureConnectionMemory lets each connection send and receive so many messages
+// of size bytes.
+func measureConnectionMemory(ctx context.Context, env Env, c Case, messages, size int) (s Sample, err error) {
 	n, err := number(c.Labels, "connections")
 	if err != nil {
 		return s, err
@@ -124,7 +137,7 @@ func measureConnectionMemory(ctx context.Context, env Env, c Case) (s Sample, er
 	if err := load.DeclareEmpty(ctx, uri, env.CA, queue, load.Classic); err != nil {
 		return s, err
 	}
-	client, err := connect(ctx, env, c, load.Job{Role: load.Connect, Channels: 1, Connections: n, Queue: queue, Messages: burstMessages, Size: burstSize, Limit: 300})
+	client, err := connect(ctx, env, c, load.Job{Role: load.Connect, Channels: 1, Connections: n, Queue: queue, Messages: messages, Size: size, Limit: 300})
 	if err != nil {
 		return s, err
 	}
@@ -160,8 +173,8 @@ func measureConnectionMemory(ctx context.Context, env Env, c Case) (s Sample, er
 	if err != nil {
 		return s, err
 	}
-	if moved.Sent != n*burstMessages {
-		return s, fmt.Errorf("%d messages were sent and received, want %d", moved.Sent, n*burstMessages)
+	if moved.Sent != n*messages {
+		return s, fmt.Errorf("%d messages were sent and received, want %d", moved.Sent, n*messages)
 	}
 	if err := sleep(ctx, settle); err != nil {
 		return s, err

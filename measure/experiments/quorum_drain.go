@@ -13,28 +13,41 @@ import (
 	"genreport/measure/stats"
 )
 
-// The load of quorum-drain. The post publishes 6,000 messages/s; that is more
-// than two cores carry.
 const (
-	drainRate      = 2000   // messages/s
-	drainSize      = 20_000 // bytes
-	drainWindow    = 1000   // unconfirmed messages at most
-	drainConsumers = 10
-	drainPrefetch  = 300 // of each consumer
 	// drainEmpty is the part of the highest backlog that counts as none.
 	drainEmpty = 0.01
 	// calibrationShare of what the machine sustains is what a set rate may be.
 	calibrationShare = 0.8
 )
 
-// drainPlan is the lengths of the phases, in seconds.
-type drainPlan struct{ calibrate, before, drainAtMost, after int }
-
-func drainPlanOf(p Profile) drainPlan {
-	if p == Quick {
-		return drainPlan{calibrate: 1, before: 8, drainAtMost: 20, after: 4}
+// drainParameters are the load of quorum-drain. The post publishes 6,000
+// messages/s; that is more than two cores carry.
+func drainParameters() Parameters {
+	return Parameters{
+		{Name: "rate", Unit: measure.PerSecond, Default: always(2000), Least: 10, Most: 100_000, Description: "messages to be published per second; the post has 6000"},
+		{Name: "size_bytes", Unit: measure.Bytes, Default: always(20_000), Least: load.StampSize, Most: 1_000_000, Description: "body of a message"},
+		{Name: "window", Unit: measure.Count, Default: always(1000), Least: 1, Most: 100_000, Description: "unconfirmed messages of the publisher at most"},
+		{Name: "consumers", Unit: measure.Count, Default: always(10), Least: 1, Most: 100, Description: "clients that empty the queue, a process each"},
+		{Name: "prefetch", Unit: measure.Count, Default: always(300), Least: 1, Most: 65_535, Description: "unacknowledged messages of each consumer at most"},
+		{Name: "calibrate_s", Unit: measure.Seconds, Default: byProfile(1, 3, 3), Least: 1, Most: 30, Description: "how long it is tried what the queue takes"},
+		{Name: "before_s", Unit: measure.Seconds, Default: byProfile(24, 60, 60), Least: 3, Most: 500, Description: "how long is published before consumers start; with rate and size_bytes, the disk that it takes"},
+		{Name: "drain_at_most_s", Unit: measure.Seconds, Default: byProfile(20, 120, 120), Least: 5, Most: 900, Description: "when the attempt to empty the queue ends"},
+		{Name: "after_s", Unit: measure.Seconds, Default: byProfile(4, 15, 15), Least: 3, Most: 200, Description: "how long is published once the backlog is gone"},
 	}
-	return drainPlan{calibrate: 3, before: 60, drainAtMost: 120, after: 15}
+}
+
+// drainPlan is the load, and the lengths of its phases in seconds.
+type drainPlan struct {
+	rate, size, window, consumers, prefetch int
+	calibrate, before, drainAtMost, after   int
+}
+
+func drainPlanOf(p Profile, set Values) drainPlan {
+	of := drainParameters().whole(p, set)
+	return drainPlan{
+		rate: of("rate"), size: of("size_bytes"), window: of("window"), consumers: of("consumers"), prefetch: of("prefetch"),
+		calibrate: of("calibrate_s"), before: of("before_s"), drainAtMost: of("drain_at_most_s"), after: of("after_s"),
+	}
 }
 
 // The phases, as latencies are kept.
@@ -46,7 +59,9 @@ const (
 
 // quorumDrain asks what becomes of publishers while consumers empty a long
 // quorum queue.
-func quorumDrain() Experiment {
+func quorumDrain() Experiment { return quorumDrainWith(nil) }
+
+func quorumDrainWith(set Values) Experiment {
 	rate := func(text string) measure.Metric {
 		return measure.Metric{Unit: measure.PerSecond, Better: measure.Higher, Description: text}
 	}
@@ -84,38 +99,41 @@ func quorumDrain() Experiment {
 		},
 		Repeats: func(p Profile) int { return p.pick(1, 3, 5) },
 		Params: func(p Profile) map[string]string {
-			plan := drainPlanOf(p)
+			plan := drainPlanOf(p, set)
 			return map[string]string{
-				"rate": strconv.Itoa(drainRate), "size_bytes": strconv.Itoa(drainSize), "window": strconv.Itoa(drainWindow), "confirms": "on",
-				"consumers": strconv.Itoa(drainConsumers), "prefetch": strconv.Itoa(drainPrefetch), "queue": "quorum, one member",
+				"rate": strconv.Itoa(plan.rate), "size_bytes": strconv.Itoa(plan.size), "window": strconv.Itoa(plan.window), "confirms": "on",
+				"consumers": strconv.Itoa(plan.consumers), "prefetch": strconv.Itoa(plan.prefetch), "queue": "quorum, one member",
 				"before_s": strconv.Itoa(plan.before), "drain_at_most_s": strconv.Itoa(plan.drainAtMost), "after_s": strconv.Itoa(plan.after),
-				"calibrate_s": strconv.Itoa(plan.calibrate), "backlog": strconv.Itoa(plan.before * drainRate),
+				"calibrate_s": strconv.Itoa(plan.calibrate), "backlog": strconv.Itoa(plan.before * plan.rate),
 			}
 		},
 		Cases: func(p Profile) []Case {
-			plan := drainPlanOf(p)
+			plan := drainPlanOf(p, set)
 			return []Case{{
 				Labels:   measure.Labels{"client": "go-batched"},
 				Estimate: time.Duration(plan.calibrate+plan.before+plan.drainAtMost/2+plan.after+8) * time.Second,
 			}}
 		},
-		Measure: measureQuorumDrain,
-		Brokers: releases(),
+		Measure: func(ctx context.Context, env Env, c Case) (Sample, error) {
+			return measureQuorumDrain(ctx, env, c, drainPlanOf(env.Profile, set))
+		},
+		Brokers:  releases(),
+		Settable: drainParameters(),
+		Set:      quorumDrainWith,
 	}
 }
 
-func measureQuorumDrain(ctx context.Context, env Env, c Case) (s Sample, err error) {
-	plan := drainPlanOf(env.Profile)
+func measureQuorumDrain(ctx context.Context, env Env, c Case, plan drainPlan) (s Sample, err error) {
 	uri, queue := env.Broker.URI(), "genreport.drain"+env.Suffix
 	s.Values = map[string]measure.Value{}
-	sustained, err := calibrate(ctx, env, c, queue, plan.calibrate)
+	sustained, err := calibrate(ctx, env, c, queue, plan)
 	if err != nil {
 		return s, fmt.Errorf("calibration: %w", err)
 	}
 	s.Values["sustained"] = measure.Float(sustained)
-	if drainRate > calibrationShare*sustained {
+	if float64(plan.rate) > calibrationShare*sustained {
 		s.Warnings = append(s.Warnings, fmt.Sprintf("quorum-drain on %s: the rate of %d messages/s is more than %.0f %% of what the machine sustains there; what the queue does under load can't be told from what the machine does",
-			env.Broker, drainRate, 100*calibrationShare))
+			env.Broker, plan.rate, 100*calibrationShare))
 	}
 	if err := load.DeclareEmpty(ctx, uri, env.CA, queue, load.Quorum); err != nil {
 		return s, err
@@ -129,13 +147,13 @@ func measureQuorumDrain(ctx context.Context, env Env, c Case) (s Sample, err err
 	}()
 	longest := plan.before + plan.drainAtMost + plan.after + 10
 	limit := float64(longest + 120)
-	for range drainConsumers {
-		if err := consumers.add(ctx, env, c, load.Job{Role: load.Consume, Channels: 1, Queue: queue, Prefetch: drainPrefetch, Limit: limit}); err != nil {
+	for range plan.consumers {
+		if err := consumers.add(ctx, env, c, load.Job{Role: load.Consume, Channels: 1, Queue: queue, Prefetch: plan.prefetch, Limit: limit}); err != nil {
 			return s, err
 		}
 	}
-	if err := publishers.add(ctx, env, c, load.Job{Role: load.Publish, Channels: 1, Queue: queue, Size: drainSize, Rate: drainRate, Duration: float64(longest),
-		Confirms: true, Window: drainWindow, Mandatory: true, Numbered: true, Phases: []string{phaseBefore, phaseDrain, phaseAfter}, Limit: limit}); err != nil {
+	if err := publishers.add(ctx, env, c, load.Job{Role: load.Publish, Channels: 1, Queue: queue, Size: plan.size, Rate: float64(plan.rate), Duration: float64(longest),
+		Confirms: true, Window: plan.window, Mandatory: true, Numbered: true, Phases: []string{phaseBefore, phaseDrain, phaseAfter}, Limit: limit}); err != nil {
 		return s, err
 	}
 
@@ -233,9 +251,9 @@ func measureQuorumDrain(ctx context.Context, env Env, c Case) (s Sample, err err
 	return s, nil
 }
 
-// calibrate publishes for so many seconds as fast as the queue takes it, to a
-// queue of the same kind, and returns the messages confirmed per second.
-func calibrate(ctx context.Context, env Env, c Case, queue string, length int) (rate float64, err error) {
+// calibrate publishes as fast as the queue takes it, to a queue of the same
+// kind, and returns the messages confirmed per second.
+func calibrate(ctx context.Context, env Env, c Case, queue string, plan drainPlan) (rate float64, err error) {
 	uri := env.Broker.URI()
 	queue += ".calibration"
 	if err := load.DeclareEmpty(ctx, uri, env.CA, queue, load.Quorum); err != nil {
@@ -245,8 +263,8 @@ func calibrate(ctx context.Context, env Env, c Case, queue string, length int) (
 	defer func() {
 		err = errors.Join(err, one.stop(), load.Delete(context.WithoutCancel(ctx), uri, env.CA, queue))
 	}()
-	if err := one.add(ctx, env, c, load.Job{Role: load.Publish, Channels: 1, Queue: queue, Size: drainSize, Duration: float64(length),
-		Confirms: true, Window: drainWindow, Limit: 60}); err != nil {
+	if err := one.add(ctx, env, c, load.Job{Role: load.Publish, Channels: 1, Queue: queue, Size: plan.size, Duration: float64(plan.calibrate),
+		Confirms: true, Window: plan.window, Limit: 60}); err != nil {
 		return 0, err
 	}
 	r, err := one[0].Run(ctx)

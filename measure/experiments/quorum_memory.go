@@ -13,19 +13,39 @@ import (
 	"genreport/measure/load"
 )
 
-// The load of quorum-memory, as in the post: messages are consumed as they come,
-// so that the queues are next to empty.
 const (
-	memoryQueues = 10
-	memoryRate   = 500  // messages/s into each queue
-	memorySize   = 1000 // bytes
-	memoryWindow = 500  // unconfirmed messages of a publisher at most: those of a second
-	memorySettle = 10   // s at the beginning that metrics leave out
+	memorySettle = 10 // s at the beginning that metrics leave out
+	// memorySaw is the least seconds of load of which a saw is told: the memory of
+	// 4.0 has a period of 40 to 50 s.
+	memorySaw = 150
 )
+
+// memoryParameters are the load of quorum-memory, as in the post: messages are
+// consumed as they come, so that the queues are next to empty.
+func memoryParameters() Parameters {
+	return Parameters{
+		{Name: "queues", Unit: measure.Count, Default: always(10), Least: 1, Most: 50, Description: "queues, each with a publisher and a consumer, a process each"},
+		{Name: "rate_per_queue", Unit: measure.PerSecond, Default: always(500), Least: 1, Most: 20_000, Description: "messages to be published per second into each queue"},
+		{Name: "size_bytes", Unit: measure.Bytes, Default: always(1000), Least: load.StampSize, Most: 1_000_000, Description: "body of a message"},
+		{Name: "window", Unit: measure.Count, Default: always(500), Least: 1, Most: 65_535, Description: "unconfirmed messages of each publisher, and unacknowledged of each consumer, at most"},
+		{Name: "duration_s", Unit: measure.Seconds, Default: byProfile(20, 150, 180), Least: memorySettle + 5, Most: 1500,
+			Description: fmt.Sprintf("how long the load runs; with less than %d, nothing is said of how memory rises and falls", memorySaw)},
+	}
+}
+
+// memoryPlan is the load; its length is in seconds.
+type memoryPlan struct{ queues, rate, size, window, length int }
+
+func memoryPlanOf(p Profile, set Values) memoryPlan {
+	of := memoryParameters().whole(p, set)
+	return memoryPlan{queues: of("queues"), rate: of("rate_per_queue"), size: of("size_bytes"), window: of("window"), length: of("duration_s")}
+}
 
 // quorumMemory asks how much memory a node with quorum queues needs, and how
 // steady that is.
-func quorumMemory() Experiment {
+func quorumMemory() Experiment { return quorumMemoryWith(nil) }
+
+func quorumMemoryWith(set Values) Experiment {
 	metrics := map[string]measure.Metric{
 		"publish_rate": {Unit: measure.PerSecond, Better: measure.Higher, Description: "messages confirmed per second, median over the seconds"},
 		"consume_rate": {Unit: measure.PerSecond, Better: measure.Higher, Description: "messages received per second, median over the seconds"},
@@ -51,33 +71,33 @@ func quorumMemory() Experiment {
 		},
 		Repeats: func(p Profile) int { return p.pick(1, 3, 5) },
 		Params: func(p Profile) map[string]string {
+			plan := memoryPlanOf(p, set)
 			return map[string]string{
-				"queues": strconv.Itoa(memoryQueues), "rate_per_queue": strconv.Itoa(memoryRate), "rate": strconv.Itoa(memoryQueues * memoryRate),
-				"size_bytes": strconv.Itoa(memorySize), "window": strconv.Itoa(memoryWindow), "confirms": "on",
-				"duration_s": strconv.Itoa(memorySeconds(p)), "settle_s": strconv.Itoa(memorySettle),
+				"queues": strconv.Itoa(plan.queues), "rate_per_queue": strconv.Itoa(plan.rate), "rate": strconv.Itoa(plan.queues * plan.rate),
+				"size_bytes": strconv.Itoa(plan.size), "window": strconv.Itoa(plan.window), "confirms": "on",
+				"duration_s": strconv.Itoa(plan.length), "settle_s": strconv.Itoa(memorySettle),
 				"queue": "quorum, one member", "consumers": "one for each queue, acknowledging every message",
 			}
 		},
 		Cases: func(p Profile) []Case {
 			return []Case{{
 				Labels:   measure.Labels{"client": "go-batched"},
-				Estimate: time.Duration(memorySeconds(p)+8) * time.Second,
+				Estimate: time.Duration(memoryPlanOf(p, set).length+8) * time.Second,
 			}}
 		},
-		Measure: measureQuorumMemory,
-		Brokers: releases(),
+		Measure: func(ctx context.Context, env Env, c Case) (Sample, error) {
+			return measureQuorumMemory(ctx, env, c, memoryPlanOf(env.Profile, set))
+		},
+		Brokers:  releases(),
+		Settable: memoryParameters(),
+		Set:      quorumMemoryWith,
 	}
 }
 
-// memorySeconds is how long the load runs. The memory of 4.0 has a period of 40
-// to 50 s.
-func memorySeconds(p Profile) int { return p.pick(20, 150, 180) }
-
-func measureQuorumMemory(ctx context.Context, env Env, c Case) (s Sample, err error) {
-	length := memorySeconds(env.Profile)
+func measureQuorumMemory(ctx context.Context, env Env, c Case, plan memoryPlan) (s Sample, err error) {
 	uri := env.Broker.URI()
 	var queues []string
-	for i := range memoryQueues {
+	for i := range plan.queues {
 		queues = append(queues, fmt.Sprintf("genreport.memory.%d%s", i, env.Suffix))
 	}
 	var publishers, consumers crew
@@ -89,16 +109,16 @@ func measureQuorumMemory(ctx context.Context, env Env, c Case) (s Sample, err er
 			err = errors.Join(err, load.Delete(ctx, uri, env.CA, q))
 		}
 	}()
-	limit := float64(length + 120)
+	limit := float64(plan.length + 120)
 	for i, q := range queues {
 		if err := load.DeclareEmpty(ctx, uri, env.CA, q, load.Quorum); err != nil {
 			return s, err
 		}
-		if err := consumers.add(ctx, env, c, load.Job{Role: load.Consume, Channels: 1, Queue: q, Prefetch: memoryWindow, Limit: limit}); err != nil {
+		if err := consumers.add(ctx, env, c, load.Job{Role: load.Consume, Channels: 1, Queue: q, Prefetch: plan.window, Limit: limit}); err != nil {
 			return s, err
 		}
-		if err := publishers.add(ctx, env, c, load.Job{Role: load.Publish, Channels: 1, Queue: q, Size: memorySize, Rate: memoryRate,
-			Duration: float64(length), Confirms: true, Window: memoryWindow, Mandatory: true, Numbered: true, Publisher: uint32(i), Limit: limit}); err != nil {
+		if err := publishers.add(ctx, env, c, load.Job{Role: load.Publish, Channels: 1, Queue: q, Size: plan.size, Rate: float64(plan.rate),
+			Duration: float64(plan.length), Confirms: true, Window: plan.window, Mandatory: true, Numbered: true, Publisher: uint32(i), Limit: limit}); err != nil {
 			return s, err
 		}
 	}
@@ -144,14 +164,14 @@ func measureQuorumMemory(ctx context.Context, env Env, c Case) (s Sample, err er
 	maps.Copy(s.Series, memory)
 
 	s.Values = map[string]measure.Value{
-		"publish_rate": medianOf(whole(confirmed, memorySettle, length)),
-		"consume_rate": medianOf(whole(consumed, memorySettle, length)),
+		"publish_rate": medianOf(whole(confirmed, memorySettle, plan.length)),
+		"consume_rate": medianOf(whole(consumed, memorySettle, plan.length)),
 		"backlog_max":  maxOf(behind.Values),
 		"broker_cpu":   s.CPU.Broker,
 	}
 	for _, name := range []string{"rss", "vm"} {
 		saw := describeSaw(memory[name].Values, memorySettle, memory[name].Step)
-		if env.Profile == Quick {
+		if plan.length < memorySaw {
 			saw.period = measure.Missing("run too short for a period")
 			saw.amplitude = measure.Missing("run too short for an amplitude")
 		}

@@ -22,7 +22,10 @@ const (
 
 // websocketThroughput asks what MQTT over WebSocket takes and gives, beside the
 // same over plain TCP.
-func websocketThroughput() Experiment {
+func websocketThroughput() Experiment { return websocketThroughputWith(nil) }
+
+func websocketThroughputWith(set Values) Experiment {
+	seconds := func(p Profile) float64 { return mqttParameters().of(p, set)("duration_s") }
 	return Experiment{
 		Name:   "websocket-throughput",
 		Title:  "How fast is MQTT over WebSocket, and what does a connection take?",
@@ -42,7 +45,7 @@ func websocketThroughput() Experiment {
 		Repeats: func(p Profile) int { return p.pick(1, 6, 10) },
 		Params: func(p Profile) map[string]string {
 			return map[string]string{
-				"duration_s": strconv.FormatFloat(mqttSeconds(p), 'g', -1, 64), "window": strconv.Itoa(mqttWindow),
+				"duration_s": plain(seconds(p)), "window": strconv.Itoa(mqttWindow),
 				"idle_connections": strconv.Itoa(idleConnections), "settle_s": strconv.FormatFloat(settle.Seconds(), 'g', -1, 64),
 				"subscribers": "one for each publisher, over the same transport",
 			}
@@ -58,7 +61,7 @@ func websocketThroughput() Experiment {
 						for _, transport := range []string{"websocket", "tcp"} {
 							cases = append(cases, Case{
 								Labels:   measure.Labels{"client": "paho", "transport": transport, "qos": qos, "size": strconv.Itoa(size), "connections": strconv.Itoa(n)},
-								Estimate: time.Duration(4 * mqttSeconds(p) * float64(time.Second)), // the broker takes longer to take them in
+								Estimate: time.Duration(4 * seconds(p) * float64(time.Second)), // the broker takes longer to take them in
 							})
 						}
 					}
@@ -78,22 +81,30 @@ func websocketThroughput() Experiment {
 				Estimate: 3 * time.Second,
 			}}
 		},
-		Measure: measureWebsocket,
-		Brokers: releases(),
-		Plugins: []string{broker.WebMQTT},
+		Measure: func(ctx context.Context, env Env, c Case) (Sample, error) {
+			return measureWebsocket(ctx, env, c, seconds(env.Profile))
+		},
+		Brokers:  releases(),
+		Plugins:  []string{broker.WebMQTT},
+		Settable: mqttParameters(),
+		Set:      websocketThroughputWith,
 	}
 }
 
-// mqttSeconds is how long a publisher publishes. With QoS 0 it may be far ahead of
-// the broker then: what counts is when that has taken all in.
-func mqttSeconds(p Profile) float64 {
-	if p == Quick {
-		return 0.25
+// mqttParameters are what may be set of websocket-throughput. With QoS 0 a
+// publisher may be far ahead of the broker when its time is over: what counts is
+// when that has taken all in.
+func mqttParameters() Parameters {
+	seconds := func(p Profile) float64 {
+		if p == Quick {
+			return 0.25
+		}
+		return 0.75
 	}
-	return 0.75
+	return Parameters{{Name: "duration_s", Unit: measure.Seconds, Default: seconds, Least: 0.1, Most: 10, Fraction: true, Description: "how long a publisher publishes"}}
 }
 
-func measureWebsocket(ctx context.Context, env Env, c Case) (Sample, error) {
+func measureWebsocket(ctx context.Context, env Env, c Case, seconds float64) (Sample, error) {
 	uri, err := env.Broker.MQTTURI(c.Labels["transport"] == "websocket")
 	if errors.Is(err, broker.ErrNotAvailable) {
 		return Sample{Missing: err.Error()}, nil
@@ -108,11 +119,12 @@ func measureWebsocket(ctx context.Context, env Env, c Case) (Sample, error) {
 	if c.Labels["qos"] == "none" {
 		return measureIdle(ctx, env, c, uri, n)
 	}
-	return measureMQTT(ctx, env, c, uri, n)
+	return measureMQTT(ctx, env, c, uri, n, seconds)
 }
 
-// measureMQTT lets n publishers publish side by side, each with a subscriber.
-func measureMQTT(ctx context.Context, env Env, c Case, uri string, n int) (s Sample, err error) {
+// measureMQTT lets n publishers publish side by side for so many seconds, each
+// with a subscriber.
+func measureMQTT(ctx context.Context, env Env, c Case, uri string, n int, seconds float64) (s Sample, err error) {
 	qos, err := number(c.Labels, "qos")
 	if err != nil {
 		return s, err
@@ -125,7 +137,7 @@ func measureMQTT(ctx context.Context, env Env, c Case, uri string, n int) (s Sam
 	defer func() { err = errors.Join(err, group.stop()) }()
 	for i := range n {
 		job := load.Job{URI: uri, Role: load.MQTT, Channels: 1, Queue: fmt.Sprintf("genreport/%d/%s", i, strings.TrimPrefix(env.Suffix, ".")),
-			Size: size, Duration: mqttSeconds(env.Profile), QoS: qos, Limit: 60}
+			Size: size, Duration: seconds, QoS: qos, Limit: 60}
 		if qos == 1 {
 			job.Window = mqttWindow
 		}

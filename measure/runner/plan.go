@@ -42,6 +42,7 @@ type Selection struct {
 	Brokers     []string         // labels; empty: each experiment's own
 	Cases       []measure.Labels // a cell must match one of them; empty: all
 	Repeats     int              // 0: the profile's
+	Settings    []Setting        // parameters of experiments
 }
 
 // Plan is the cells of a run, in the order in which they are measured.
@@ -50,7 +51,8 @@ type Plan struct {
 	Brokers   []string // labels, in order of first use
 	Warmup    []cell
 	Cells     []cell
-	control   cell // of no broker yet
+	control   cell                          // of no broker yet
+	set       map[string]map[string]float64 // parameters that were set, by experiment and name
 }
 
 type cell struct {
@@ -99,11 +101,15 @@ func NewPlan(all []experiments.Experiment, s Selection) (Plan, error) {
 	if err != nil {
 		return p, err
 	}
+	measured := slices.DeleteFunc(slices.Clone(chosen), func(e experiments.Experiment) bool { return !matchesAny(e, s) })
+	if p.set, err = resolve(all, measured, s.Settings); err != nil {
+		return p, err
+	}
+	if chosen, err = configured(chosen, p.set); err != nil {
+		return p, err
+	}
 	for _, e := range chosen {
-		brokers := s.Brokers
-		if len(brokers) == 0 {
-			brokers = e.Brokers
-		}
+		brokers := brokersOf(e, s)
 		var plain, variants []cell
 		for i, b := range brokers {
 			if slices.Contains(brokers[:i], b) {
@@ -148,6 +154,23 @@ func NewPlan(all []experiments.Experiment, s Selection) (Plan, error) {
 	return p, nil
 }
 
+// brokersOf are those that the experiment is measured on.
+func brokersOf(e experiments.Experiment, s Selection) []string {
+	if len(s.Brokers) == 0 {
+		return e.Brokers
+	}
+	return s.Brokers
+}
+
+// matchesAny reports whether any cell of the experiment is selected.
+func matchesAny(e experiments.Experiment, s Selection) bool {
+	return slices.ContainsFunc(brokersOf(e, s), func(b string) bool {
+		return slices.ContainsFunc(e.Cases(s.Profile), func(c experiments.Case) bool {
+			return matchAny(cell{c: c, broker: b}.labels(), s.Cases)
+		})
+	})
+}
+
 // warmsUp is the warm-up without that of what is not measured.
 func warmsUp(warmup, cells []cell) []cell {
 	return slices.DeleteFunc(slices.Clone(warmup), func(w cell) bool {
@@ -161,10 +184,6 @@ func warmsUp(warmup, cells []cell) []cell {
 func choose(all []experiments.Experiment, globs []string) ([]experiments.Experiment, error) {
 	if len(globs) == 0 {
 		return all, nil
-	}
-	var names []string
-	for _, e := range all {
-		names = append(names, e.Name)
 	}
 	var chosen []experiments.Experiment
 	for _, g := range globs {
@@ -183,7 +202,7 @@ func choose(all []experiments.Experiment, globs []string) ([]experiments.Experim
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("no experiment matches %q; there are %s", g, strings.Join(names, ", "))
+			return nil, fmt.Errorf("no experiment matches %q; there are %s", g, strings.Join(names(all), ", "))
 		}
 	}
 	return chosen, nil
@@ -349,5 +368,9 @@ func (p Plan) command(c cell) string {
 		spec = "'amqp://USER:PASSWORD@HOST:PORT/?management=URL'"
 	}
 	delete(labels, "broker")
-	return fmt.Sprintf("genreport measure --broker %s --experiment %s --case %s --profile %s", spec, c.experiment.Name, labels, p.Selection.Profile)
+	command := fmt.Sprintf("genreport measure --broker %s --experiment %s --case %s --profile %s", spec, c.experiment.Name, labels, p.Selection.Profile)
+	for _, pair := range pairs(p.set[c.experiment.Name]) {
+		command += " --param " + pair
+	}
+	return command
 }

@@ -25,7 +25,10 @@ func Recall(all []experiments.Experiment, run measure.Run) (Plan, error) {
 	if err != nil {
 		return Plan{}, fmt.Errorf("run %s: %w", run.ID, err)
 	}
-	p := Plan{Selection: Selection{Profile: profile}}
+	p := Plan{Selection: Selection{Profile: profile}, set: run.Parameters}
+	if all, err = configured(all, run.Parameters); err != nil {
+		return Plan{}, fmt.Errorf("run %s: the plan changed: %w; start a new run", run.ID, err)
+	}
 	p.control.experiment, p.control.c = experiments.Control(profile)
 	find := func(want measure.PlannedCell, cases func(experiments.Experiment) []experiments.Case) (cell, error) {
 		for _, e := range all {
@@ -87,6 +90,9 @@ func (p Plan) Missing(results map[string]measure.Result) Plan {
 func (p Plan) Same(run measure.Run) error {
 	if string(p.Selection.Profile) != run.Profile {
 		return fmt.Errorf("the profile changed: run %s is of %s, not of %s", run.ID, run.Profile, p.Selection.Profile)
+	}
+	if err := sameSet(run.Parameters, p.set); err != nil {
+		return fmt.Errorf("run %s: %w", run.ID, err)
 	}
 	_, cells := p.Planned()
 	for i := range max(len(cells), len(run.Plan)) {

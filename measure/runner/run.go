@@ -61,6 +61,7 @@ func Run(ctx context.Context, host Host, p Plan, run measure.Run) (written measu
 	r.run.Tool = host.Tool
 	r.run.Machine = describeMachine()
 	r.run.Warmup, r.run.Plan = p.Planned()
+	r.run.Parameters = p.set
 	// Files are made before nodes: a directory that can't be written is told at once.
 	if r.writer, err = measure.Create(host.Results, r.run); err != nil {
 		return r.run, 0, err
