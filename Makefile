@@ -27,7 +27,7 @@ variance: setup ## where the noise of a throughput comes from: node, queue or wi
 	GENREPORT_VARIANCE=1 go test -count=1 -timeout 60m -v -p 1 -run 'TestVariance|TestIdleNodes' ./measure/experiments ./measure/runner
 
 setup: ## system packages for measuring and rendering (apt-get)
-	@scripts/apt-install mmdebstrap:mmdebstrap bubblewrap:bwrap uidmap:newuidmap debian-archive-keyring nodejs:node npm:npm
+	@scripts/apt-install mmdebstrap:mmdebstrap bubblewrap:bwrap uidmap:newuidmap debian-archive-keyring nodejs:node npm:npm wrk:wrk
 
 setup-test: ## system packages for the tests (apt-get)
 	@command -v google-chrome >/dev/null || scripts/apt-install chromium:chromium

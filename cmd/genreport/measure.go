@@ -17,6 +17,7 @@ import (
 	"genreport/cmd/genreport/internal/near"
 	"genreport/measure"
 	"genreport/measure/broker"
+	"genreport/measure/database"
 	"genreport/measure/debian"
 	"genreport/measure/experiments"
 	"genreport/measure/load"
@@ -28,7 +29,7 @@ type measureFlags struct {
 	brokers, experiments, cases list
 	params                      list
 	profile, run, results       string
-	mirror                      string
+	mirror, database            string
 	repeats                     int
 	resume, dryRun, quiet       bool
 	given                       func() map[string]bool // flags by name, once they are parsed
@@ -52,6 +53,7 @@ func (f *measureFlags) register(fs *flag.FlagSet, defaultProfile string) {
 	fs.BoolVar(&f.resume, "resume", false, "go on with the run that --run names: measure what its plan has and its files lack;\nbrokers given by URL must be given again, everything else is in run.json")
 	fs.StringVar(&f.results, "results", "", "`DIR` for result files (default: content/results; build/results for the profile quick,\nfor a part of the cases, and for brokers given by URL)")
 	fs.StringVar(&f.mirror, "mirror", "", "`URL` of a Debian archive (default: $GENREPORT_MIRROR, or the machine's own apt configuration)")
+	fs.StringVar(&f.database, "database", "", "`DSN` of a MySQL or MariaDB server that is already there, as go-sql-driver writes it:\nuser:password@tcp(host:port)/database; or debian:SUITE\n(default: a server of its own from Debian, for experiments that need one)")
 	fs.BoolVar(&f.dryRun, "dry-run", false, "print the plan and its estimated time, and measure nothing")
 	fs.BoolVar(&f.quiet, "quiet", false, "say only what goes wrong")
 }
@@ -75,6 +77,10 @@ func measureCommand(ctx context.Context, args []string, s streams) error {
 func (f *measureFlags) measure(ctx context.Context, s streams) (id string, err error) {
 	var plan, todo runner.Plan // all of the run, and what is missing of it
 	var specs map[string]broker.Spec
+	db, err := database.ParseSpec(f.database)
+	if err != nil {
+		return "", usageError{fmt.Errorf("--database: %w", err)}
+	}
 	run := measure.NewRun(time.Now(), f.profile)
 	if f.resume {
 		plan, todo, specs, err = f.recall()
@@ -86,8 +92,8 @@ func (f *measureFlags) measure(ctx context.Context, s streams) (id string, err e
 	if err != nil {
 		return "", usageError{err}
 	}
-	if f.results == "" && !f.resume && (!plan.Whole() || hasURL(specs)) {
-		// Parts, and measurements of someone's own broker, are not for publishing.
+	if f.results == "" && !f.resume && (!plan.Whole() || hasURL(specs) || db.Kind() == database.KindDSN) {
+		// Parts, and measurements of someone's own broker or database, are not for publishing.
 		f.results = resultsFor("", experiments.Quick)
 	}
 	if f.dryRun {
@@ -106,14 +112,16 @@ func (f *measureFlags) measure(ctx context.Context, s streams) (id string, err e
 	p := newProgress(s.err, f.quiet)
 	defer p.clear()
 	host := runner.Host{
-		Debian:  debian.Debian{Mirror: mirror(f.mirror), Log: p.say},
-		Specs:   specs,
-		Worker:  []string{self, "worker"},
-		Results: f.resultsDir(),
-		Tool:    toolVersion(ctx),
-		Log:     p.say,
-		Warn:    p.warn,
-		OnCell:  p.cell,
+		Debian:   debian.Debian{Mirror: mirror(f.mirror), Log: p.say},
+		Specs:    specs,
+		Worker:   []string{self, "worker"},
+		WebAPI:   []string{self, "webapi"},
+		Database: db,
+		Results:  f.resultsDir(),
+		Tool:     toolVersion(ctx),
+		Log:      p.say,
+		Warn:     p.warn,
+		OnCell:   p.cell,
 	}
 	// Ending in order takes seconds; whoever asks a second time does not want to wait.
 	defer context.AfterFunc(ctx, func() { signal.Reset(endings()...) })()
@@ -165,6 +173,9 @@ func (f *measureFlags) resumeCommand(id string) string {
 		if spec, err := broker.ParseSpec(b); err == nil && spec.Kind() == broker.KindURL {
 			words = append(words, "--broker", "amqp://USER:PASSWORD@HOST:PORT/?management=URL")
 		}
+	}
+	if spec, err := database.ParseSpec(f.database); err == nil && spec.Kind() == database.KindDSN {
+		words = append(words, "--database", "USER:PASSWORD@tcp(HOST:PORT)/DATABASE")
 	}
 	for i, w := range words {
 		if strings.Trim(w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./") != "" {
@@ -242,6 +253,9 @@ func (f *measureFlags) recall() (plan, missing runner.Plan, specs map[string]bro
 		if _, ok := specs[label]; !ok && strings.HasPrefix(label, "external") {
 			return fail(fmt.Errorf("run %s measures a broker given by URL (%s), which is not stored: give it again with --broker", f.run, label))
 		}
+	}
+	if db := rec.Run.Database; db != nil && db.Label == "external" && f.database == "" {
+		return fail(fmt.Errorf("run %s measures with a database given by DSN, which is not stored: give it again with --database", f.run))
 	}
 	return plan, plan.Missing(rec.Results), specs, ownSpecs(plan.Brokers, specs)
 }
