@@ -67,6 +67,7 @@ func commands() []command {
 		{"experiments", experimentsCommand},
 		{"brokers", brokersCommand},
 		{"worker", workerCommand}, // the load client process; not for people
+		{"webapi", webapiCommand}, // the web API's processes; not for people
 	}
 }
 

@@ -109,7 +109,7 @@ func openSystem(ctx context.Context, env Env, w webSystem, instances int) (_ *we
 			return nil, fmt.Errorf("starting the API: %w", err)
 		}
 		w.apis = append(w.apis, p)
-		listen = p.Ready.Addr // the others share the port
+		listen = p.Ready.Listen // the others share the port
 	}
 	w.url = "http://" + listen + "/posts"
 	return &w, nil
@@ -149,6 +149,11 @@ func (w *webSystem) generate(ctx context.Context, job webapi.Job) (*webapi.Proce
 		job.Connections = webConnections
 	}
 	return w.start(ctx, job)
+}
+
+// generator describes the load generator, which is a part of genreport itself.
+func generator(p *webapi.Process) measure.Client {
+	return measure.Client{Label: "generator", Library: "genreport", Version: "itself", Runtime: p.Ready.Runtime}
 }
 
 // load runs a generator to its end.

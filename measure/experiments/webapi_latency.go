@@ -133,7 +133,7 @@ func measureWebLatency(ctx context.Context, env Env, c Case) (s Sample, err erro
 	}
 	defer g.Kill()
 	s.Values = map[string]measure.Value{"saturation": measure.Float(saturation), "rate": measure.Float(rate)}
-	s.Clients = []measure.Client{{Label: "webapi-generator", Library: "net/http", Version: g.Ready.Version, Runtime: g.Ready.Runtime}}
+	s.Clients = []measure.Client{generator(g)}
 	m := w.openMeter()
 	stopWatch := w.watchBacklog(ctx)
 	if err := g.Go(); err != nil {
@@ -190,7 +190,7 @@ func measureWebLatency(ctx context.Context, env Env, c Case) (s Sample, err erro
 	s.Values["insert_p50"], s.Values["insert_p99"] = quantileOf(inserters[0].Insert, 0.5), quantileOf(inserters[0].Insert, 0.99)
 	s.Values["publish_p50"], s.Values["publish_p99"] = quantileOf(apis[0].Publish, 0.5), quantileOf(apis[0].Publish, 0.99)
 	s.Series = map[string]measure.Series{"sent": sent.Series["sent"], "answered": sent.Series["answered"],
-		"committed": inserters[0].Series["committed"], "backlog": backlog}
+		"committed": committedEach(sent, inserters), "backlog": backlog}
 	f, err := w.settle(ctx)
 	if err != nil {
 		return s, err
@@ -242,6 +242,25 @@ func commitLatency(sent webapi.Outcome, inserters []webapi.Outcome) (h *latency.
 		h.Record(time.Duration(at - sent.Intended(id)))
 	}
 	return h, never
+}
+
+// committedEach counts the commits in each second since the load began.
+func committedEach(sent webapi.Outcome, inserters []webapi.Outcome) measure.Series {
+	s := measure.Series{Unit: measure.Count, Step: 1, Values: []measure.Value{}}
+	var counts []int64
+	for _, o := range inserters {
+		for _, at := range o.CommitAt {
+			second := int(max(0, at-sent.Began) / int64(time.Second))
+			for len(counts) <= second {
+				counts = append(counts, 0)
+			}
+			counts[second]++
+		}
+	}
+	for _, n := range counts {
+		s.Values = append(s.Values, measure.Int(n))
+	}
+	return s
 }
 
 func decode(m *measure.Histogram) (*latency.Histogram, error) {

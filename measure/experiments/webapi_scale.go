@@ -78,7 +78,7 @@ func measureWebScale(ctx context.Context, env Env, c Case) (s Sample, err error)
 	}
 	defer g.Kill()
 	s.Values = map[string]measure.Value{}
-	s.Clients = []measure.Client{{Label: "webapi-generator", Library: "net/http", Version: g.Ready.Version, Runtime: g.Ready.Runtime}}
+	s.Clients = []measure.Client{generator(g)}
 	m := w.openMeter()
 	stopWatch := w.watchBacklog(ctx)
 	if err := g.Go(); err != nil {
