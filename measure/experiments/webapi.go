@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -151,9 +152,15 @@ func (w *webSystem) generate(ctx context.Context, job webapi.Job) (*webapi.Proce
 	return w.start(ctx, job)
 }
 
-// generator describes the load generator, which is a part of genreport itself.
-func generator(p *webapi.Process) measure.Client {
-	return measure.Client{Label: "generator", Library: "genreport", Version: "itself", Runtime: p.Ready.Runtime}
+// libraries are those that the application is made of.
+func (w *webSystem) libraries() []measure.Client {
+	var out []measure.Client
+	for _, p := range w.apis[:1] {
+		for _, name := range slices.Sorted(maps.Keys(p.Ready.Versions)) {
+			out = append(out, measure.Client{Label: name, Library: name, Version: p.Ready.Versions[name], Runtime: p.Ready.Runtime})
+		}
+	}
+	return out
 }
 
 // load runs a generator to its end.

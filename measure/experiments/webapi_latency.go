@@ -133,7 +133,7 @@ func measureWebLatency(ctx context.Context, env Env, c Case) (s Sample, err erro
 	}
 	defer g.Kill()
 	s.Values = map[string]measure.Value{"saturation": measure.Float(saturation), "rate": measure.Float(rate)}
-	s.Clients = []measure.Client{generator(g)}
+	s.Clients = w.libraries()
 	m := w.openMeter()
 	stopWatch := w.watchBacklog(ctx)
 	if err := g.Go(); err != nil {

@@ -80,7 +80,7 @@ func measureWebSaturation(ctx context.Context, env Env, c Case) (s Sample, err e
 	if err != nil {
 		return s, err
 	}
-	s.Clients = []measure.Client{{Label: "wrk", Library: "wrk", Version: version, Runtime: "C, LuaJIT"}}
+	s.Clients = append(w.libraries(), measure.Client{Label: "wrk", Library: "wrk", Version: version, Runtime: "LuaJIT"})
 	s.Values = map[string]measure.Value{"flush": flushTime()}
 	m := w.openMeter()
 	r, err := wrk.Run(ctx, wrk.Load{Threads: wrkThreads, Connections: webConnections, Duration: wrkDuration(env.Profile), URL: w.url, Body: wrkBody})

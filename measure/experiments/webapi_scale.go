@@ -78,7 +78,7 @@ func measureWebScale(ctx context.Context, env Env, c Case) (s Sample, err error)
 	}
 	defer g.Kill()
 	s.Values = map[string]measure.Value{}
-	s.Clients = []measure.Client{generator(g)}
+	s.Clients = w.libraries()
 	m := w.openMeter()
 	stopWatch := w.watchBacklog(ctx)
 	if err := g.Go(); err != nil {

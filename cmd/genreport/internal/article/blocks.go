@@ -200,6 +200,12 @@ func (r *resolver) declared(d figureDeclared) error {
 		return unknown("experiment", d.Experiment, keys(r.data.catalog))
 	}
 	labels := []string{d.X, d.Series}
+	if len(d.Metrics) > 0 {
+		if d.Kind == "time" || d.X != "" || d.Metric != "" || d.Zero != "" {
+			return errors.New("metrics are for figures of kind bar or line, and stand for metric and x")
+		}
+		labels = labels[1:]
+	}
 	switch d.Kind {
 	case "time":
 		if !slices.Contains(known.Series, d.Metric) {
@@ -210,17 +216,22 @@ func (r *resolver) declared(d figureDeclared) error {
 		}
 		labels = labels[1:]
 	case "bar", "line":
-		metric, ok := known.Metrics[d.Metric]
-		if !ok {
-			return unknown("metric", d.Metric, keys(known.Metrics))
+		for _, name := range d.metrics() {
+			metric, ok := known.Metrics[name]
+			if !ok {
+				return unknown("metric", name, keys(known.Metrics))
+			}
+			if first := known.Metrics[d.metrics()[0]]; metric.Unit != first.Unit {
+				return fmt.Errorf("metric %s is in other units than %s", name, d.metrics()[0])
+			}
+			if _, ok := number.Scale(d.Unit); d.Unit != "" && ok {
+				if err := checkUnit(d.Unit, metric); err != nil {
+					return err
+				}
+			}
 		}
 		if d.Zero != "" {
 			return errors.New("zero is for figures of kind time")
-		}
-		if _, ok := number.Scale(d.Unit); d.Unit != "" && ok {
-			if err := checkUnit(d.Unit, metric); err != nil {
-				return err
-			}
 		}
 	default:
 		return unknown("kind of figure", d.Kind, []string{"bar", "line", "time"})
@@ -239,7 +250,6 @@ func (r *resolver) declared(d figureDeclared) error {
 // figure makes one that declared has let pass.
 func (r *resolver) figure(id string, d figureDeclared, w figureWords) (*Figure, error) {
 	known := r.data.catalog[d.Experiment]
-	metric := known.Metrics[d.Metric]
 	kind := chart.Line
 	if d.Kind == "bar" {
 		kind = chart.Bar
@@ -274,7 +284,7 @@ func (r *resolver) figure(id string, d figureDeclared, w figureWords) (*Figure, 
 	if d.Kind == "time" {
 		err = r.overTime(known, d, w, scale, name, &wide, f)
 	} else {
-		err = r.overLabel(known, metric, d, scale, name, &wide, f)
+		err = r.overLabel(known, d, w, scale, name, &wide, f)
 	}
 	if err != nil {
 		return nil, err
@@ -288,15 +298,27 @@ func (r *resolver) figure(id string, d figureDeclared, w figureWords) (*Figure, 
 	return f, errors.Join(slices.DeleteFunc(errs, func(e error) bool { return e == nil })...)
 }
 
-// overLabel fills a figure whose axis is a label.
-func (r *resolver) overLabel(known Known, metric measure.Metric, d figureDeclared, scale float64, name func(string) string, wide *chart.Figure, f *Figure) error {
+// metrics are those that a figure shows.
+func (d figureDeclared) metrics() []string {
+	if len(d.Metrics) > 0 {
+		return d.Metrics
+	}
+	return []string{d.Metric}
+}
+
+// overLabel fills a figure whose axis is a label, or several metrics.
+func (r *resolver) overLabel(known Known, d figureDeclared, w figureWords, scale float64, name func(string) string, wide *chart.Figure, f *Figure) error {
 	categories := r.values(known, d.X)
 	if want, fixed := d.Where[d.X]; fixed {
 		categories = []string{want}
 	}
+	text := func(category string) string { return r.valueText(d.X, category) }
+	if len(d.Metrics) > 0 {
+		categories, text = d.Metrics, func(metric string) string { return cmp.Or(w.Names[metric], metric) }
+	}
 	for _, category := range categories {
-		wide.Categories = append(wide.Categories, r.valueText(d.X, category))
-		f.Table.Rows = append(f.Table.Rows, []string{r.valueText(d.X, category)})
+		wide.Categories = append(wide.Categories, text(category))
+		f.Table.Rows = append(f.Table.Rows, []string{text(category)})
 	}
 	for _, value := range r.values(known, d.Series) {
 		if want, fixed := d.Where[d.Series]; fixed && want != value {
@@ -306,15 +328,21 @@ func (r *resolver) overLabel(known Known, metric measure.Metric, d figureDeclare
 		marked := MarkedSeries{Name: series.Name}
 		f.Table.Head = append(f.Table.Head, series.Name)
 		for i, category := range categories {
-			point, text, mark, err := r.point(known, metric, d, overlay(d.Where, measure.Labels{d.X: category, d.Series: value}), scale)
+			metric, labels := d.Metric, measure.Labels{d.Series: value}
+			if len(d.Metrics) > 0 {
+				metric = category
+			} else {
+				labels[d.X] = category
+			}
+			point, shown, mark, err := r.point(known, metric, d, overlay(d.Where, labels), scale)
 			if err != nil {
 				return err
 			}
 			if mark != "" {
-				marked.Points = append(marked.Points, Link{Href: "#" + mark, Text: r.valueText(d.X, category)})
+				marked.Points = append(marked.Points, Link{Href: "#" + mark, Text: text(category)})
 			}
 			series.Points = append(series.Points, point)
-			f.Table.Rows[i] = append(f.Table.Rows[i], text)
+			f.Table.Rows[i] = append(f.Table.Rows[i], shown)
 		}
 		wide.Series = append(wide.Series, series)
 		if len(marked.Points) > 0 {
@@ -435,15 +463,16 @@ func (r *resolver) overTime(known Known, d figureDeclared, w figureWords, scale 
 
 // point is the median of a case with its smallest and largest sample, and the
 // evidence of one that is client-bound.
-func (r *resolver) point(known Known, metric measure.Metric, d figureDeclared, labels measure.Labels, scale float64) (p chart.Point, text, mark string, err error) {
+func (r *resolver) point(known Known, name string, d figureDeclared, labels measure.Labels, scale float64) (p chart.Point, text, mark string, err error) {
 	c, err := r.oneCase(known, d.Experiment, labels)
 	if err != nil {
 		return p, "", "", err
 	}
+	metric := known.Metrics[name]
 	reason := c.missing
 	var value, low, high float64
 	if reason == "" {
-		s, why := c.summary(d.Metric)
+		s, why := c.summary(name)
 		reason = why
 		by := 1.0
 		if d.Per != "" {

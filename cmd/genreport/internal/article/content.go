@@ -47,10 +47,11 @@ type givenSource struct {
 type figureDeclared struct {
 	Kind       string         `yaml:"kind"` // bar, line or time
 	Experiment string         `yaml:"experiment"`
-	Metric     string         `yaml:"metric"` // of kind time: what is recorded over time
-	X          string         `yaml:"x"`      // label along the axis; not of kind time
-	Series     string         `yaml:"series"` // label that tells the series apart
-	Zero       string         `yaml:"zero"`   // kind time: the parameter, in seconds, from which time counts
+	Metric     string         `yaml:"metric"`  // of kind time: what is recorded over time
+	Metrics    []string       `yaml:"metrics"` // instead of metric and x: these metrics along the axis, such as percentiles
+	X          string         `yaml:"x"`       // label along the axis; not of kind time
+	Series     string         `yaml:"series"`  // label that tells the series apart
+	Zero       string         `yaml:"zero"`    // kind time: the parameter, in seconds, from which time counts
 	Where      measure.Labels `yaml:"where"`
 	Unit       string         `yaml:"unit"`
 	Per        string         `yaml:"per"`    // divide by this label's number

@@ -822,3 +822,38 @@ func TestDatabaseFacts(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// Several metrics of one case stand along the axis, as percentiles do.
+func TestFigureOfSeveralMetrics(t *testing.T) {
+	two := testCatalog()
+	two["channels"].Metrics["half"] = measure.Metric{Unit: measure.PerSecond}
+	rec := testRecorded("standard")
+	for i, c := range rec.Results["channels"].Cells {
+		rec.Results["channels"].Metrics["half"] = two["channels"].Metrics["half"]
+		rec.Results["channels"].Cells[i].Values["half"] = measure.Float(c.Values["rate"].Float64() / 2)
+	}
+	d := NewData(two, []measure.Recorded{rec}, []string{"standard"})
+	body := "## H\n\n```figure f\ntitle: T\nalt: A.\nx: part\ny: messages/s\nnames: {half: one half}\n```\n"
+	declared := "figures: {f: {kind: line, experiment: channels, metrics: [half, rate], series: client, where: {channels: '2000'}}}\n"
+	p, err := page(t, d, testContent("en", testHead, body, declared))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := p.Blocks[len(p.Blocks)-1].Figure
+	if !slices.Equal(f.Wide.Categories, []string{"one half", "rate"}) || len(f.Wide.Series) != 2 {
+		t.Fatalf("%+v", f.Wide)
+	}
+	// The median with the Go client and 2,000 channels is 250.
+	if s := f.Wide.Series[0]; s.Name != "go" || *s.Points[0].Value != 125 || *s.Points[1].Value != 250 {
+		t.Errorf("%+v", s)
+	}
+	for want, change := range map[string][2]string{
+		`unknown metric "halve"; did you mean "half"?`: {"[half,", "[halve,"},
+		"is in other units than half":                  {"[half, rate]", "[half, memory]"},
+		"stand for metric and x":                       {"metrics:", "x: channels, metrics:"},
+	} {
+		if _, err := page(t, d, testContent("en", testHead, body, strings.Replace(declared, change[0], change[1], 1))); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
