@@ -79,7 +79,7 @@ func (f *measureFlags) measure(ctx context.Context, s streams) (id string, err e
 	var specs map[string]broker.Spec
 	db, err := database.ParseSpec(f.database)
 	if err != nil {
-		return "", usageError{fmt.Errorf("--database: %w", err)}
+		return "", usageError{err}
 	}
 	run := measure.NewRun(time.Now(), f.profile)
 	if f.resume {
@@ -92,7 +92,7 @@ func (f *measureFlags) measure(ctx context.Context, s streams) (id string, err e
 	if err != nil {
 		return "", usageError{err}
 	}
-	if f.results == "" && !f.resume && (!plan.Whole() || hasURL(specs) || db.Kind() == database.KindDSN) {
+	if f.results == "" && !f.resume && (!plan.Whole() || hasURL(specs) || db.External()) {
 		// Parts, and measurements of someone's own broker or database, are not for publishing.
 		f.results = resultsFor("", experiments.Quick)
 	}
@@ -174,7 +174,7 @@ func (f *measureFlags) resumeCommand(id string) string {
 			words = append(words, "--broker", "amqp://USER:PASSWORD@HOST:PORT/?management=URL")
 		}
 	}
-	if spec, err := database.ParseSpec(f.database); err == nil && spec.Kind() == database.KindDSN {
+	if spec, err := database.ParseSpec(f.database); err == nil && spec.External() {
 		words = append(words, "--database", "USER:PASSWORD@tcp(HOST:PORT)/DATABASE")
 	}
 	for i, w := range words {

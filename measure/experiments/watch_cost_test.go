@@ -13,6 +13,7 @@ import (
 
 	"genreport/measure"
 	"genreport/measure/broker"
+	"genreport/measure/debian"
 	"genreport/measure/load"
 )
 
@@ -32,7 +33,7 @@ func TestWatchCost(t *testing.T) {
 		return cmd, nil
 	}}
 	for _, label := range releases() {
-		root, err := (broker.Debian{}).Ensure(ctx, strings.TrimPrefix(label, "debian:"))
+		root, err := (debian.Debian{}).Ensure(ctx, broker.Image(), strings.TrimPrefix(label, "debian:"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -39,7 +39,7 @@ func faultSeconds(p Profile) int { return p.pick(18, 25, 25) }
 // webapiIntegrity counts posts that were lost or doubled when something stops or
 // dies.
 func webapiIntegrity() Experiment {
-	posts := func(text string, better measure.Better) measure.Metric {
+	posts := func(text string, better measure.Direction) measure.Metric {
 		return measure.Metric{Unit: measure.Count, Better: better, Description: text}
 	}
 	return Experiment{

@@ -37,11 +37,15 @@ func (r *runner) openDatabase(ctx context.Context) error {
 }
 
 func (r *runner) startDatabase(ctx context.Context) (err error) {
-	if r.host.Database.Kind() == database.KindDSN {
+	if r.host.Database.External() {
 		r.database, err = database.Connect(ctx, r.host.Database)
 		return err
 	}
-	r.database, err = database.Provide(ctx, r.host.Debian, r.host.Database, database.Options{Log: r.host.Log})
+	root, err := database.Ensure(ctx, r.host.Debian, r.host.Database)
+	if err != nil {
+		return err
+	}
+	r.database, err = database.Start(ctx, root, database.Options{})
 	return err
 }
 
