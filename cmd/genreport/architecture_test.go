@@ -51,7 +51,8 @@ func TestLayers(t *testing.T) {
 				t.Errorf("%s depends on %s, which presents", p.ImportPath, dep)
 			}
 			if strings.HasPrefix(p.ImportPath, "genreport/cmd/genreport/internal/") && slices.Contains([]string{
-				"genreport/measure/broker", "genreport/measure/load", "genreport/measure/webapi", "genreport/measure/experiments", "genreport/measure/runner",
+				"genreport/measure/broker", "genreport/measure/database", "genreport/measure/debian", "genreport/measure/load", "genreport/measure/webapi",
+				"genreport/measure/experiments", "genreport/measure/runner",
 				"github.com/rabbitmq/amqp091-go"}, dep) {
 				t.Errorf("%s depends on %s, which measures", p.ImportPath, dep)
 			}

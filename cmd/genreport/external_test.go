@@ -11,6 +11,7 @@ import (
 
 	"genreport/measure"
 	"genreport/measure/broker"
+	"genreport/measure/debian"
 	"genreport/measure/experiments"
 )
 
@@ -22,7 +23,7 @@ func TestMeasureByURL(t *testing.T) {
 		t.Skip("starts a real node")
 	}
 	ctx := context.Background()
-	root, err := broker.Debian{}.Ensure(ctx, "forky")
+	root, err := debian.Debian{}.Ensure(ctx, broker.Image(), "forky")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"genreport/measure"
 	"genreport/measure/broker"
+	"genreport/measure/debian"
 	"genreport/measure/experiments"
 )
 
@@ -101,9 +102,6 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
-// suites are those that `brokers` asks the archive about.
-func suites() []string { return []string{"bookworm", "trixie", "forky"} }
-
 func brokersCommand(ctx context.Context, args []string, s streams) error {
 	fs := flag.NewFlagSet("brokers", flag.ContinueOnError)
 	var f struct {
@@ -118,17 +116,7 @@ func brokersCommand(ctx context.Context, args []string, s streams) error {
 		return err
 	}
 	p := newProgress(s.err, false)
-	debian := broker.Debian{Mirror: mirror(f.mirror), Log: p.say}
-	cached, err := debian.Cached()
-	if err != nil {
-		return err
-	}
-	names := suites()
-	for _, c := range cached {
-		if !slices.Contains(names, c.Suite) {
-			names = append(names, c.Suite)
-		}
-	}
+	d := debian.Debian{Mirror: mirror(f.mirror), Log: p.say}
 	type row struct {
 		Broker  string   `json:"broker"`
 		Cached  []string `json:"cached"`
@@ -137,13 +125,24 @@ func brokersCommand(ctx context.Context, args []string, s streams) error {
 	}
 	var rows []row
 	var errs []error
+	image := broker.Image()
+	cached, err := d.Cached(image)
+	if err != nil {
+		return err
+	}
+	names := slices.Clone(image.Suites)
+	for _, c := range cached {
+		if !slices.Contains(names, c.Suite) {
+			names = append(names, c.Suite)
+		}
+	}
 	for _, suite := range names {
 		r := row{Broker: "debian:" + suite, Cached: []string{}}
 		if f.refresh {
-			if _, err := debian.Refresh(ctx, suite); err != nil {
+			if _, err := d.Refresh(ctx, image, suite); err != nil {
 				errs = append(errs, err)
 			}
-			if cached, err = debian.Cached(); err != nil {
+			if cached, err = d.Cached(image); err != nil {
 				return err
 			}
 		}
@@ -153,7 +152,7 @@ func brokersCommand(ctx context.Context, args []string, s streams) error {
 			}
 		}
 		if !f.offline {
-			if r.Archive, err = debian.Available(ctx, suite); err != nil {
+			if r.Archive, err = d.Available(ctx, image, suite); err != nil {
 				r.Error = err.Error()
 				errs = append(errs, err)
 			}

@@ -16,6 +16,7 @@ import (
 
 	"genreport/measure"
 	"genreport/measure/broker"
+	"genreport/measure/debian"
 	"genreport/measure/experiments"
 	"genreport/measure/load"
 	"genreport/measure/runner"
@@ -102,7 +103,7 @@ func (f *measureFlags) measure(ctx context.Context, s streams) (id string, err e
 	p := newProgress(s.err, f.quiet)
 	defer p.clear()
 	host := runner.Host{
-		Debian:  broker.Debian{Mirror: mirror(f.mirror), Log: p.say},
+		Debian:  debian.Debian{Mirror: mirror(f.mirror), Log: p.say},
 		Specs:   specs,
 		Worker:  []string{self, "worker"},
 		Results: f.resultsDir(),

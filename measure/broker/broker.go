@@ -190,6 +190,25 @@ func (b *Broker) Resume() error {
 	return b.node.resume()
 }
 
+// Kill ends all the node's processes at once (SIGKILL), which is a crash, and
+// returns once they are gone. Restart brings the node back.
+func (b *Broker) Kill(ctx context.Context) error {
+	if b.node == nil {
+		return notByURL("kill it")
+	}
+	return b.node.crash(ctx)
+}
+
+// Restart starts a node that was killed, or has ended, again with the same name,
+// data directory, ports and configuration, and returns once it answers; one that
+// runs is killed first. If it fails, the node is down and may be restarted again.
+func (b *Broker) Restart(ctx context.Context) error {
+	if b.node == nil {
+		return notByURL("restart it")
+	}
+	return b.node.restart(ctx)
+}
+
 // LogTail returns the last lines of the node's log; "" for a broker by URL.
 func (b *Broker) LogTail(lines int) string {
 	if b.node == nil {
@@ -198,12 +217,13 @@ func (b *Broker) LogTail(lines int) string {
 	return b.node.logTail(lines)
 }
 
-// Done is closed when the node's processes have ended. It is nil for a broker by URL.
+// Done is closed when the node's processes have ended. It is nil for a broker
+// by URL. After Restart it returns the channel of the new processes.
 func (b *Broker) Done() <-chan struct{} {
 	if b.node == nil {
 		return nil
 	}
-	return b.node.done
+	return b.node.running().Done()
 }
 
 // Stop ends the node in order, after 3 s by force, and removes its data

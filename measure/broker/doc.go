@@ -1,5 +1,5 @@
 // Package broker makes the RabbitMQ brokers that are measured: nodes started
-// in root file systems built from Debian's archive, and brokers that are
+// in root file systems built from Debian's archive (package debian), and brokers that are
 // already there and are given by URL.
 //
 // Everything a node does stays on the loopback interface, uses nothing of the

@@ -17,15 +17,15 @@ func (b *Broker) RSS() (int64, error) {
 	if b.node == nil {
 		return 0, notByURL("read its resident memory")
 	}
-	list, err := descendants(b.node.pid)
+	list, err := b.node.processes()
 	if err != nil {
 		return 0, err
 	}
 	for _, p := range list {
-		if p.name != "beam.smp" {
+		if p.Name != vm {
 			continue
 		}
-		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.pid))
+		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.PID))
 		if err != nil {
 			return 0, fmt.Errorf("read the node's resident memory: %w", err)
 		}

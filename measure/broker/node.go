@@ -8,17 +8,20 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
+
+	"genreport/measure/debian"
 )
 
 // Config is the configuration of a node, on top of what genreport always sets:
@@ -46,6 +49,7 @@ type Options struct {
 }
 
 const (
+	vm                  = "beam.smp" // the Erlang VM's process
 	defaultReadyTimeout = 90 * time.Second
 	stopTimeout         = 3 * time.Second // enough but for 3.10's statistics; what is written is removed anyway
 	guestDir            = "/mnt/node"     // the data directory as the node sees it
@@ -53,27 +57,30 @@ const (
 
 // node is a running node and its directory.
 type node struct {
-	rootfs Rootfs
+	rootfs debian.Rootfs
 	name   string // of the Erlang node; no other node has it
-	dir    string
+	dir    *debian.DataDir
 	keep   bool
-	lock   *fileLock // says to later runs that dir is in use
 	ports  nodePorts
 	tls    *tls.Config // nil without TLS
 	mqtt   bool        // has the listeners of WebMQTT
-	pid    int         // of bwrap, the ancestor of all
 	env    map[string]string
 
-	done    chan struct{} // closed when all processes have ended
-	waitErr error         // valid once done is closed
+	log     func(string)  // may be nil
+	timeout time.Duration // for getting ready
 
+	mu  sync.Mutex      // guards run
+	run *debian.Running // the processes started last
+
+	life     sync.Mutex    // held by what ends processes and starts new ones
+	stopping chan struct{} // closed by the first stop
 	stopOnce sync.Once
 	stopErr  error
 }
 
 type nodePorts struct {
 	amqp, amqps, management, distribution, epmd, mqtt, webMQTT int
-	reserved                                                   []port
+	reserved                                                   []debian.Port
 }
 
 // Start starts a node with a data directory, a name and ports of its own, on
@@ -81,12 +88,12 @@ type nodePorts struct {
 // management. ctx and ReadyTimeout bound the start, not the node's life: that
 // ends with Stop, or with this process. The error says why it did not start,
 // with the end of its log.
-func Start(ctx context.Context, r Rootfs, c Config, o Options) (*Broker, error) {
+func Start(ctx context.Context, r debian.Rootfs, c Config, o Options) (*Broker, error) {
 	label := "debian:" + r.Suite
 	fail := func(err error) (*Broker, error) {
 		return nil, fmt.Errorf("start a RabbitMQ node from %s (%s): %w", label, r.Package, err)
 	}
-	if err := needTools("bwrap"); err != nil {
+	if err := debian.NeedTools("bwrap"); err != nil {
 		return fail(err)
 	}
 	if err := c.check(); err != nil {
@@ -95,28 +102,24 @@ func Start(ctx context.Context, r Rootfs, c Config, o Options) (*Broker, error) 
 	if o.ReadyTimeout <= 0 {
 		o.ReadyTimeout = defaultReadyTimeout
 	}
-	state, err := stateDir()
-	if err != nil {
-		return fail(err)
-	}
 	ports, err := reserveNodePorts()
 	if err != nil {
 		return fail(err)
 	}
-	n, err := launch(ctx, r, c, o, state, ports)
+	n, err := launch(ctx, r, c, o, ports)
 	if err != nil && isCollision(err) && ctx.Err() == nil {
 		// Someone took a port between our look and the node's. The old
 		// reservations are held until there are new ones, or we'd get the same.
 		again, portsErr := reserveNodePorts()
-		releasePorts(ports.reserved)
+		debian.ReleasePorts(ports.reserved)
 		if portsErr != nil {
 			return fail(portsErr)
 		}
 		ports = again
-		n, err = launch(ctx, r, c, o, state, ports)
+		n, err = launch(ctx, r, c, o, ports)
 	}
 	if err != nil {
-		releasePorts(ports.reserved)
+		debian.ReleasePorts(ports.reserved)
 		return fail(err)
 	}
 	return n.broker(label, c.TLS), nil
@@ -126,7 +129,7 @@ func Start(ctx context.Context, r Rootfs, c Config, o Options) (*Broker, error) 
 // node has ended. Not every collision is told of: without its epmd a node waits.
 func (p nodePorts) taken() bool {
 	for _, r := range p.reserved {
-		if !portFree(r.number) {
+		if !debian.PortFree(r.Number) {
 			return true
 		}
 	}
@@ -134,13 +137,13 @@ func (p nodePorts) taken() bool {
 }
 
 func reserveNodePorts() (nodePorts, error) {
-	got, err := reservePorts(7)
+	got, err := debian.ReservePorts(7)
 	if err != nil {
 		return nodePorts{}, err
 	}
 	return nodePorts{
-		amqp: got[0].number, amqps: got[1].number, management: got[2].number,
-		distribution: got[3].number, epmd: got[4].number, mqtt: got[5].number, webMQTT: got[6].number, reserved: got,
+		amqp: got[0].Number, amqps: got[1].Number, management: got[2].Number,
+		distribution: got[3].Number, epmd: got[4].Number, mqtt: got[5].Number, webMQTT: got[6].Number, reserved: got,
 	}, nil
 }
 
@@ -176,7 +179,7 @@ func (e *startError) Error() string {
 	if first := firstErrors(e.log, 5); first != "" {
 		text += "; the first errors of its log:\n" + first
 	}
-	return text + "; the end of its log:\n" + lastLines(e.log, 12)
+	return text + "; the end of its log:\n" + debian.LastLines(e.log, 12)
 }
 
 func (e *startError) Unwrap() error { return e.why }
@@ -213,7 +216,7 @@ func tellsCollision(said string) bool {
 func (n *node) failure(why error) error {
 	said := n.said()
 	if strings.Contains(said, "bwrap: ") {
-		if hint := namespaceHint(); hint != "" {
+		if hint := debian.NamespaceHint(); hint != "" {
 			why = fmt.Errorf("%w; %s", why, hint)
 		}
 	}
@@ -222,82 +225,64 @@ func (n *node) failure(why error) error {
 
 // launch starts the node's processes and waits until it is ready. If it is
 // not, nothing of it is left.
-func launch(ctx context.Context, r Rootfs, c Config, o Options, state string, ports nodePorts) (*node, error) {
-	dir, lock, err := makeNodeDir(ctx, state, o)
+func launch(ctx context.Context, r debian.Rootfs, c Config, o Options, ports nodePorts) (*node, error) {
+	dir, err := makeNodeDir(ctx, o.Dir)
 	if err != nil {
 		return nil, err
 	}
 	name := nodeName(ports)
-	n := &node{rootfs: r, name: name, dir: dir, keep: o.KeepDir, lock: lock, ports: ports, env: nodeEnv(name, ports),
-		mqtt: slices.Contains(c.Plugins, WebMQTT), done: make(chan struct{})}
+	n := &node{rootfs: r, name: name, dir: dir, keep: o.KeepDir, ports: ports, env: nodeEnv(name, ports),
+		mqtt: slices.Contains(c.Plugins, WebMQTT), log: o.Log, timeout: o.ReadyTimeout, stopping: make(chan struct{})}
 	if err := n.writeFiles(c); err != nil {
 		n.removeDir()
 		return nil, err
 	}
 	if c.TLS != nil {
-		if n.tls, err = clientTLS(filepath.Join(dir, "tls/ca.pem")); err != nil {
+		if n.tls, err = clientTLS(filepath.Join(dir.Path, "tls/ca.pem")); err != nil {
 			n.removeDir()
 			return nil, err
 		}
 	}
-	if err := n.run(o.Log); err != nil {
-		n.removeDir()
-		return nil, err
-	}
-	if err := n.waitReady(ctx, o.ReadyTimeout); err != nil {
-		n.kill()
-		if ctx.Err() != nil {
-			err = ctx.Err() // not the node's fault: what it said says nothing
-		} else {
-			err = n.failure(err)
-		}
+	if err := n.bringUp(ctx); err != nil {
 		n.removeDir()
 		return nil, err
 	}
 	return n, nil
 }
 
-// makeNodeDir makes and locks a data directory, and removes those that
-// killed runs have left.
-func makeNodeDir(ctx context.Context, state string, o Options) (string, *fileLock, error) {
-	parent := filepath.Join(state, "nodes")
-	if o.Dir != "" {
-		abs, err := filepath.Abs(o.Dir)
-		if err != nil {
-			return "", nil, fmt.Errorf("make the data directory: %w", err)
-		}
-		parent = abs
+// bringUp starts the node's processes and waits until it is ready. If it is
+// not, none of them is left.
+func (n *node) bringUp(ctx context.Context) error {
+	if err := n.start(); err != nil {
+		return err
 	}
-	fail := func(err error) (string, *fileLock, error) {
-		return "", nil, fmt.Errorf("make the data directory: %w", dirHint(err))
+	run := n.running()
+	err := n.waitReady(ctx, run)
+	if err == nil {
+		return nil
 	}
-	if err := os.MkdirAll(parent, 0o700); err != nil {
-		return fail(err)
+	n.kill(run)
+	if ctx.Err() != nil {
+		return ctx.Err() // not the node's fault: what it said says nothing
 	}
-	var disk syscall.Statfs_t
-	if err := syscall.Statfs(parent, &disk); err != nil {
-		return fail(fmt.Errorf("%s: %w", parent, err))
-	}
-	if err := checkSpace(parent, disk.Bavail*uint64(disk.Bsize)); err != nil {
-		return "", nil, err
-	}
-	// Between making a directory and locking it nobody may clean up.
-	guard, err := waitLock(ctx, filepath.Join(state, "nodes.lock"), nil)
+	return n.failure(err)
+}
+
+// makeNodeDir makes and locks a data directory on a disk with enough space.
+func makeNodeDir(ctx context.Context, parent string) (*debian.DataDir, error) {
+	dir, err := debian.MakeDataDir(ctx, "node", parent)
 	if err != nil {
-		return fail(err)
+		return nil, err
 	}
-	defer guard.unlock()
-	removeStale(parent)
-	dir, err := os.MkdirTemp(parent, "node-")
+	free, err := dir.Free()
+	if err == nil {
+		err = checkSpace(filepath.Dir(dir.Path), free)
+	}
 	if err != nil {
-		return fail(err)
+		dir.Remove()
+		return nil, err
 	}
-	lock, err := tryLock(filepath.Join(dir, "lock"))
-	if err != nil {
-		os.RemoveAll(dir)
-		return fail(err)
-	}
-	return dir, lock, nil
+	return dir, nil
 }
 
 // checkSpace refuses a disk on which RabbitMQ would soon stop taking messages
@@ -310,28 +295,11 @@ func checkSpace(dir string, free uint64) error {
 	return fmt.Errorf("%s has %d MB free: a node needs %d MB there, since RabbitMQ takes no messages when little is left; free some, or set TMPDIR to a directory on a larger disk", dir, free/1e6, int(need/1e6))
 }
 
-// removeStale removes the data directories whose run is dead: they have a lock
-// file that nobody holds.
-func removeStale(parent string) {
-	dirs, _ := filepath.Glob(filepath.Join(parent, "node-*"))
-	for _, dir := range dirs {
-		path := filepath.Join(dir, "lock")
-		if _, err := os.Lstat(path); err != nil {
-			continue
-		}
-		if lock, err := tryLock(path); err == nil {
-			os.RemoveAll(dir)
-			lock.unlock()
-		}
-	}
-}
-
 func (n *node) removeDir() error {
-	defer n.lock.unlock()
 	if n.keep {
-		return os.Remove(filepath.Join(n.dir, "lock"))
+		return n.dir.Keep()
 	}
-	return os.RemoveAll(n.dir)
+	return n.dir.Remove()
 }
 
 // nodeName returns a name that no node has had. The port in it is for whoever reads logs.
@@ -362,7 +330,7 @@ func nodeEnv(name string, p nodePorts) map[string]string {
 
 func (n *node) writeFiles(c Config) error {
 	for _, sub := range []string{"home", "mnesia", "log", "config", "tls"} {
-		if err := os.Mkdir(filepath.Join(n.dir, sub), 0o700); err != nil {
+		if err := os.Mkdir(filepath.Join(n.dir.Path, sub), 0o700); err != nil {
 			return err
 		}
 	}
@@ -385,7 +353,7 @@ func (n *node) writeFiles(c Config) error {
 		}
 	}
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(n.dir, name), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(n.dir.Path, name), []byte(text), 0o600); err != nil {
 			return err
 		}
 	}
@@ -418,59 +386,59 @@ func configText(c Config, p nodePorts) string {
 		lines[k] = v
 	}
 	var text strings.Builder
-	for _, k := range sortedKeys(lines) {
+	for _, k := range slices.Sorted(maps.Keys(lines)) {
 		fmt.Fprintf(&text, "%s = %s\n", k, lines[k])
 	}
 	return text.String()
 }
 
-// run starts the processes, tied to this one.
-func (n *node) run(log func(string)) error {
-	files := descriptorLimit()
-	if files < 1024 && log != nil {
-		log(fmt.Sprintf("the limit of open files here is %d: a node takes less connections than that; raise it with ulimit -n", files))
+// start starts the processes, tied to this one.
+func (n *node) start() error {
+	files := debian.DescriptorLimit()
+	if files < 1024 && n.log != nil {
+		n.log(fmt.Sprintf("the limit of open files here is %d: a node takes less connections than that; raise it with ulimit -n", files))
 	}
-	console, err := os.Create(filepath.Join(n.dir, "console.log"))
+	console, err := os.OpenFile(filepath.Join(n.dir.Path, "console.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
 	defer console.Close()
 	// No context: the node outlives the one of Start.
-	cmd := n.rootfs.command(context.Background(), CommandOptions{Env: n.env, Bind: map[string]string{n.dir: guestDir}, Dir: guestDir}, nil,
-		[]string{"sh", "-c", `ulimit -n "$0" && exec /usr/lib/rabbitmq/bin/rabbitmq-server`, strconv.FormatUint(files, 10)})
+	cmd := n.command(context.Background(), "sh", "-c", `ulimit -n "$0" && exec /usr/lib/rabbitmq/bin/rabbitmq-server`, strconv.FormatUint(files, 10))
 	cmd.Stdout, cmd.Stderr = console, console
-	wait, err := StartTied(cmd)
+	run, err := debian.Run(cmd)
 	if err != nil {
-		return fmt.Errorf("start bwrap: %w", err)
+		return err
 	}
-	n.pid = cmd.Process.Pid
-	go func() {
-		n.waitErr = wait()
-		close(n.done)
-	}()
+	n.mu.Lock()
+	n.run = run
+	n.mu.Unlock()
 	return nil
 }
 
-// descriptorLimit returns how many files a node may open: as many as are
-// allowed, but a billion would stall its start.
-func descriptorLimit() uint64 {
-	const enough = 65536
-	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		return 1024
-	}
-	return min(limit.Max, enough)
+// command prepares a command that sees the node's files.
+func (n *node) command(ctx context.Context, argv ...string) *exec.Cmd {
+	return n.rootfs.Command(ctx, debian.CommandOptions{
+		Env: n.env, Bind: map[string]string{n.dir.Path: guestDir}, Dir: guestDir, OwnNames: true,
+	}, argv...)
+}
+
+// running returns the processes started last.
+func (n *node) running() *debian.Running {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.run
 }
 
 // waitReady polls until the node answers on management and AMQP. An answer
 // counts only while the node lives and if it is the node's own: another
 // program may hold a port that ours then fails to bind.
-func (n *node) waitReady(ctx context.Context, timeout time.Duration) error {
-	within, cancel := context.WithTimeout(ctx, timeout)
+func (n *node) waitReady(ctx context.Context, run *debian.Running) error {
+	within, cancel := context.WithTimeout(ctx, n.timeout)
 	defer cancel()
 	go func() {
 		select {
-		case <-n.done: // whoever answers now, or holds our question, is not this node
+		case <-run.Done(): // whoever answers now, or holds our question, is not this node
 			cancel()
 		case <-within.Done():
 		}
@@ -482,8 +450,8 @@ func (n *node) waitReady(ctx context.Context, timeout time.Duration) error {
 		if err == nil {
 			err = checkAlarms(within, api)
 		}
-		if n.ended() {
-			return fmt.Errorf("it ended after %.1f s (%s)", time.Since(begin).Seconds(), exitText(n.waitErr))
+		if run.Ended() {
+			return fmt.Errorf("it ended after %.1f s (%s)", time.Since(begin).Seconds(), run.Exit())
 		}
 		var alarm *alarmError
 		if err == nil || errors.As(err, &alarm) {
@@ -493,8 +461,8 @@ func (n *node) waitReady(ctx context.Context, timeout time.Duration) error {
 		case <-within.Done():
 		case <-time.After(100 * time.Millisecond):
 		}
-		if within.Err() != nil && !n.ended() {
-			return fmt.Errorf("it was not ready within %v: %w", timeout, err)
+		if within.Err() != nil && !run.Ended() {
+			return fmt.Errorf("it was not ready within %v: %w", n.timeout, err)
 		}
 	}
 }
@@ -560,27 +528,11 @@ func checkAlarms(ctx context.Context, api *management) error {
 	return err
 }
 
-func (n *node) ended() bool {
-	select {
-	case <-n.done:
-		return true
-	default:
-		return false
-	}
-}
-
 func wrap(what string, err error) error {
 	if err == nil {
 		return nil
 	}
 	return fmt.Errorf("%s: %w", what, plainError(err))
-}
-
-func exitText(err error) string {
-	if err == nil {
-		return "exit status 0"
-	}
-	return err.Error()
 }
 
 func loopbackAddress(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }

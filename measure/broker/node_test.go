@@ -22,6 +22,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"genreport/measure/debian"
 )
 
 // nodes starts each shared node when a test first asks for it, so that a test
@@ -99,12 +101,12 @@ func (s *nodes) get(t *testing.T, suite string) *Broker {
 	return b
 }
 
-func rootfs(t *testing.T, suite string) Rootfs {
+func rootfs(t *testing.T, suite string) debian.Rootfs {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("starts a real node")
 	}
-	r, err := Debian{Log: func(line string) { t.Log(line) }}.Ensure(context.Background(), suite)
+	r, err := debian.Debian{Log: func(line string) { t.Log(line) }}.Ensure(context.Background(), Image(), suite)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +125,7 @@ func TestInfo(t *testing.T) {
 			if info.Package != r.Package || info.RabbitMQ != upstream(info.Package) {
 				t.Errorf("RabbitMQ %q of package %q, which is %q", info.RabbitMQ, info.Package, r.Package)
 			}
-			erlang, err := installedVersion(r.Dir, "erlang-base")
+			erlang, err := r.PackageVersion("erlang-base")
 			if err != nil || info.Erlang != upstream(erlang) {
 				t.Errorf("Erlang %q, package %q, %v", info.Erlang, erlang, err)
 			}
@@ -133,7 +135,7 @@ func TestInfo(t *testing.T) {
 			if info.Schedulers < 1 {
 				t.Errorf("%d schedulers", info.Schedulers)
 			}
-			limit := strconv.FormatUint(descriptorLimit(), 10)
+			limit := strconv.FormatUint(debian.DescriptorLimit(), 10)
 			for key, want := range map[string]string{"channel_max": "16", "heartbeat": "0", "frame_max": "131072", "file_descriptors": limit} {
 				if info.Settings[key] != want {
 					t.Errorf("%s is %q, want %s", key, info.Settings[key], want)
@@ -245,13 +247,13 @@ func TestLoopbackOnly(t *testing.T) {
 			}
 		default:
 		}
-		processes, err := descendants(os.Getpid())
+		processes, err := debian.Descendants(os.Getpid())
 		if err != nil {
 			t.Fatal(err)
 		}
 		beams := 0
 		for _, p := range processes {
-			if p.name == "beam.smp" {
+			if p.Name == "beam.smp" {
 				beams++
 			}
 		}
@@ -287,11 +289,11 @@ func TestLoopbackOnly(t *testing.T) {
 }
 
 // listeners returns the TCP addresses that the processes listen on.
-func listeners(t *testing.T, processes []process) []string {
+func listeners(t *testing.T, processes []debian.Process) []string {
 	t.Helper()
 	inodes := map[string]bool{}
 	for _, p := range processes {
-		dir := fmt.Sprintf("/proc/%d/fd", p.pid)
+		dir := fmt.Sprintf("/proc/%d/fd", p.PID)
 		entries, _ := os.ReadDir(dir) // it may have ended
 		for _, e := range entries {
 			target, _ := os.Readlink(filepath.Join(dir, e.Name()))
@@ -349,7 +351,7 @@ print("ready", flush=True)
 sys.stdin.read()
 c.close()
 `
-	cmd := rootfs(t, "forky").Command(context.Background(), CommandOptions{}, "python3", "-c", script, b.URI(), strconv.Itoa(n))
+	cmd := rootfs(t, "forky").Command(context.Background(), debian.CommandOptions{}, "python3", "-c", script, b.URI(), strconv.Itoa(n))
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	stdin, err := cmd.StdinPipe()
@@ -360,7 +362,7 @@ c.close()
 	if err != nil {
 		t.Fatal(err)
 	}
-	wait, err := StartTied(cmd)
+	wait, err := debian.StartTied(cmd)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -421,7 +423,7 @@ func TestConnectToOwnNode(t *testing.T) {
 	_, eval := external.Eval(ctx, "1")
 	_, ctl := external.Ctl(ctx, "status")
 	_, cpu := external.CPU()
-	for name, err := range map[string]error{"connections": connections, "eval": eval, "ctl": ctl, "cpu": cpu, "pause": external.Pause(), "resume": external.Resume()} {
+	for name, err := range map[string]error{"connections": connections, "eval": eval, "ctl": ctl, "cpu": cpu, "pause": external.Pause(), "resume": external.Resume(), "kill": external.Kill(ctx), "restart": external.Restart(ctx)} {
 		if !errors.Is(err, ErrNotAvailable) || !strings.Contains(err.Error(), "by URL") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -646,7 +648,7 @@ func TestStartFails(t *testing.T) {
 			t.Errorf("started with %+v", c)
 		}
 	}
-	if left := cacheNames(t, parent); left != "" {
+	if left := namesIn(t, parent); left != "" {
 		t.Errorf("left behind: %s", left)
 	}
 	if list := processesOf(t, parent); len(list) != 0 {
@@ -657,10 +659,6 @@ func TestStartFails(t *testing.T) {
 // A port that someone takes between our look and the node's is recognised.
 func TestCollision(t *testing.T) {
 	r := rootfs(t, "forky")
-	state, err := stateDir()
-	if err != nil {
-		t.Fatal(err)
-	}
 	secure, err := GenerateCertificates(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -671,7 +669,7 @@ func TestCollision(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer releasePorts(ports.reserved)
+			defer debian.ReleasePorts(ports.reserved)
 			number := []int{ports.amqp, ports.distribution, ports.management, ports.amqps, ports.epmd}[i]
 			l, err := net.Listen("tcp", loopbackAddress(number))
 			if err != nil {
@@ -682,7 +680,7 @@ func TestCollision(t *testing.T) {
 			if name == "epmd" {
 				timeout = 5 * time.Second // the node waits, and says nothing
 			}
-			n, err := launch(context.Background(), r, Config{TLS: &secure}, Options{ReadyTimeout: timeout}, state, ports)
+			n, err := launch(context.Background(), r, Config{TLS: &secure}, Options{ReadyTimeout: timeout}, ports)
 			if err == nil {
 				n.stop()
 				t.Fatal("started on a port that is taken")
@@ -732,7 +730,7 @@ func TestSideBySideAndStop(t *testing.T) {
 	default:
 		t.Error("not done after Stop")
 	}
-	if left := cacheNames(t, parent); left != "" {
+	if left := namesIn(t, parent); left != "" {
 		t.Errorf("left behind: %s", left)
 	}
 	if list := processesOf(t, parent); len(list) != 0 {
@@ -784,7 +782,7 @@ func helper() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	r, err := Debian{}.Ensure(context.Background(), "forky")
+	r, err := debian.Debian{}.Ensure(context.Background(), Image(), "forky")
 	if err != nil {
 		fail(err)
 	}
@@ -792,13 +790,13 @@ func helper() {
 	if err != nil {
 		fail(err)
 	}
-	list, err := descendants(os.Getpid())
+	list, err := debian.Descendants(os.Getpid())
 	if err != nil {
 		fail(err)
 	}
-	report := helperReport{Dir: b.node.dir, Name: b.node.name, Address: loopbackAddress(b.node.ports.amqp)}
+	report := helperReport{Dir: b.node.dir.Path, Name: b.node.name, Address: loopbackAddress(b.node.ports.amqp)}
 	for _, p := range list {
-		report.Processes = append(report.Processes, p.pid)
+		report.Processes = append(report.Processes, p.PID)
 	}
 	json.NewEncoder(os.Stdout).Encode(report)
 	io.Copy(io.Discard, os.Stdin) // until the test ends, whatever happens
@@ -850,21 +848,16 @@ func TestKillNine(t *testing.T) {
 	if _, err := os.Stat(report.Dir); err != nil {
 		t.Errorf("the data directory: %v", err)
 	}
-	state, err := stateDir()
+	dir, err := makeNodeDir(context.Background(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, lock, err := makeNodeDir(context.Background(), state, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer lock.unlock()
-	defer os.RemoveAll(dir)
+	defer dir.Remove()
 	if _, err := os.Stat(report.Dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the next start leaves the dead one's directory: %v", err)
 	}
 	for _, b := range shared.made {
-		if _, err := os.Stat(b.node.dir); err != nil {
+		if _, err := os.Stat(b.node.dir.Path); err != nil {
 			t.Errorf("the directory of a living node is gone: %v", err)
 		}
 	}
@@ -874,7 +867,7 @@ func TestKillNine(t *testing.T) {
 func alive(pids []int) int {
 	n := 0
 	for _, pid := range pids {
-		if p, err := readProcess(pid); err == nil && p.state != 'Z' {
+		if p, err := debian.ReadProcess(pid); err == nil && p.State != 'Z' {
 			n++
 		}
 	}
@@ -885,7 +878,7 @@ func TestCommand(t *testing.T) {
 	r := rootfs(t, "forky")
 	dir := t.TempDir()
 	script := `env | sort; pwd; echo x > out; id -u; touch /etc/x 2>/dev/null || echo read-only; ls /tmp /mnt; cat /etc/hostname`
-	cmd := r.Command(context.Background(), CommandOptions{
+	cmd := r.Command(context.Background(), debian.CommandOptions{
 		Env: map[string]string{"A": "b c"}, Bind: map[string]string{dir: "/mnt/work"}, Dir: "/mnt/work",
 	}, "sh", "-c", script)
 	out, err := cmd.Output()
@@ -902,7 +895,7 @@ func TestCommand(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 	defer cancel()
 	begin := time.Now()
-	if err := r.Command(ctx, CommandOptions{}, "sleep", "30").Run(); err == nil || time.Since(begin) > 5*time.Second {
+	if err := r.Command(ctx, debian.CommandOptions{}, "sleep", "30").Run(); err == nil || time.Since(begin) > 5*time.Second {
 		t.Errorf("cancelled: %v after %v", err, time.Since(begin))
 	}
 }
@@ -934,4 +927,17 @@ func TestAlarms(t *testing.T) {
 		}
 		want()
 	}
+}
+
+func namesIn(t *testing.T, dir string) string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return strings.Join(names, " ")
 }

@@ -5,12 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
+
+	"genreport/measure/debian"
 )
 
 // ctl runs rabbitmqctl in a sandbox of its own, outside the node's process
@@ -24,16 +24,14 @@ func (n *node) ctl(ctx context.Context, args ...string) (string, error) {
 			break
 		}
 	}
-	select {
-	case <-n.done:
+	if n.running().Ended() {
 		return "", fmt.Errorf("%s: the node has ended", name)
-	default:
 	}
 	argv := append([]string{"/usr/lib/rabbitmq/bin/rabbitmqctl"}, args...)
-	cmd := n.rootfs.command(ctx, CommandOptions{Env: n.env, Bind: map[string]string{n.dir: guestDir}, Dir: guestDir}, nil, argv)
+	cmd := n.command(ctx, argv...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	wait, err := StartTied(cmd)
+	wait, err := debian.StartTied(cmd)
 	if err != nil {
 		return "", fmt.Errorf("%s: start bwrap: %w", name, err)
 	}
@@ -42,7 +40,7 @@ func (n *node) ctl(ctx context.Context, args ...string) (string, error) {
 		return "", fmt.Errorf("%s: %w", name, ctx.Err())
 	}
 	if err != nil {
-		return "", fmt.Errorf("%s: %w: %s", name, err, lastLines(stderr.String()+"\n"+stdout.String(), 8))
+		return "", fmt.Errorf("%s: %w: %s", name, err, debian.LastLines(stderr.String()+"\n"+stdout.String(), 8))
 	}
 	return strings.TrimSpace(stdout.String()), nil
 }
@@ -61,163 +59,128 @@ func (n *node) info(ctx context.Context) (Info, error) {
 }
 
 func (n *node) cpu() (time.Duration, error) {
-	t, err := cpuBelow(n.pid)
+	t, err := n.running().CPU()
 	if err != nil {
-		return 0, err
+		return 0, fmt.Errorf("read the node's CPU time: %w", err)
 	}
-	select {
-	case <-n.done:
-		return 0, errors.New("read the node's CPU time: the node has ended")
-	default:
-		return t, nil
+	return t, nil
+}
+
+func (n *node) processes() ([]debian.Process, error) {
+	list, err := n.running().Processes()
+	if err != nil {
+		return nil, fmt.Errorf("list the node's processes: %w", err)
 	}
+	return list, nil
 }
 
 func (n *node) pause() error {
-	deadline := time.Now().Add(5 * time.Second)
-	for {
-		// Again until all stand still: a process may have forked meanwhile.
-		running, err := n.signalAll(syscall.SIGSTOP)
-		if err != nil {
-			return fmt.Errorf("pause the node: %w", err)
-		}
-		if running == 0 {
-			return nil
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("pause the node: %d of its processes do not stop", running)
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-}
-
-func (n *node) resume() error {
-	if _, err := n.signalAll(syscall.SIGCONT); err != nil {
-		return fmt.Errorf("resume the node: %w", err)
+	if err := n.running().Pause(); err != nil {
+		return fmt.Errorf("pause the node: %w", err)
 	}
 	return nil
 }
 
-// signalAll signals every process of the node and returns how many of them
-// were not standing still before.
-func (n *node) signalAll(sig syscall.Signal) (running int, err error) {
-	select {
-	case <-n.done:
-		return 0, errors.New("the node has ended")
-	default:
+func (n *node) resume() error {
+	if err := n.running().Resume(); err != nil {
+		return fmt.Errorf("resume the node: %w", err)
 	}
-	list, err := descendants(n.pid)
-	if err != nil {
-		return 0, err
-	}
-	for _, p := range list {
-		if p.state == 'Z' {
-			continue
-		}
-		if p.state != 'T' {
-			running++
-		}
-		if err := syscall.Kill(p.pid, sig); err != nil && err != syscall.ESRCH {
-			return running, err
-		}
-	}
-	return running, nil
+	return nil
 }
 
 // stop ends the node: SIGTERM to the Erlang VM, which shuts down in order,
 // and SIGKILL to all if that takes too long.
 func (n *node) stop() error {
 	n.stopOnce.Do(func() {
-		n.terminate()
-		err := n.kill()
+		close(n.stopping) // a restart gives up
+		n.life.Lock()
+		defer n.life.Unlock()
+		run := n.running()
+		run.Terminate(vm, stopTimeout)
+		err := n.kill(run)
 		n.stopErr = errors.Join(err, n.removeDir())
-		releasePorts(n.ports.reserved)
+		debian.ReleasePorts(n.ports.reserved)
 	})
 	return n.stopErr
 }
 
-func (n *node) terminate() {
-	n.signalAll(syscall.SIGCONT) // a paused process does not hear SIGTERM
-	list, err := descendants(n.pid)
-	if err != nil {
-		return
-	}
-	asked := false
-	for _, p := range list {
-		if p.name == "beam.smp" && syscall.Kill(p.pid, syscall.SIGTERM) == nil {
-			asked = true
-		}
-	}
-	if !asked {
-		return
-	}
+var errStopped = errors.New("it was stopped, and its data removed")
+
+func (n *node) stopped() bool {
 	select {
-	case <-n.done:
-	case <-time.After(stopTimeout):
+	case <-n.stopping:
+		return true
+	default:
+		return false
 	}
 }
 
-// kill ends all processes and waits for that. The first process of the PID
-// namespace goes first: when the kernel lets go of it, none of the others is left.
-func (n *node) kill() error {
-	select {
-	case <-n.done:
-		return nil
-	default:
+func (n *node) crash(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("kill the node: %w", err)
 	}
-	if list, err := descendants(n.pid); err == nil {
-		for _, p := range list {
-			if p.parent == n.pid {
-				syscall.Kill(p.pid, syscall.SIGKILL)
-			}
+	n.life.Lock()
+	defer n.life.Unlock()
+	if n.stopped() {
+		return fmt.Errorf("kill the node: %w", errStopped)
+	}
+	return n.kill(n.running())
+}
+
+func (n *node) restart(ctx context.Context) error {
+	n.life.Lock()
+	defer n.life.Unlock()
+	if n.stopped() {
+		return fmt.Errorf("restart the node: %w", errStopped)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := make(chan struct{})
+	defer close(ended)
+	go func() {
+		select {
+		case <-n.stopping:
+			cancel()
+		case <-ended:
 		}
+	}()
+	if err := n.kill(n.running()); err != nil {
+		return err
 	}
-	select {
-	case <-n.done:
-		return nil
-	case <-time.After(5 * time.Second):
+	if err := n.bringUp(ctx); err != nil {
+		if n.stopped() {
+			err = errStopped
+		}
+		return fmt.Errorf("restart the node: %w", err)
 	}
-	syscall.Kill(n.pid, syscall.SIGKILL)
-	select {
-	case <-n.done:
-		return nil
-	case <-time.After(5 * time.Second):
-		return errors.New("stop the node: its processes do not end, even when killed")
+	return nil
+}
+
+// kill ends all processes and waits for that.
+func (n *node) kill(run *debian.Running) error {
+	if err := run.Kill(); err != nil {
+		return fmt.Errorf("stop the node: %w", err)
 	}
+	return nil
 }
 
 // logTail returns the last lines of the log, or of what was printed on the
 // console if the node did not get as far as to have a log.
 func (n *node) logTail(lines int) string {
-	text := tailFile(filepath.Join(n.dir, "log", "rabbit.log"))
-	console := tailFile(filepath.Join(n.dir, "console.log"))
+	text := debian.TailFile(filepath.Join(n.dir.Path, "log", "rabbit.log"))
+	console := debian.TailFile(filepath.Join(n.dir.Path, "console.log"))
 	if strings.TrimSpace(text) == "" {
-		return lastLines(console, lines)
+		return debian.LastLines(console, lines)
 	}
-	return lastLines(text, lines)
+	return debian.LastLines(text, lines)
 }
 
 // said returns all that the node has said, on its log and on its console.
 func (n *node) said() string {
 	var all strings.Builder
 	for _, name := range []string{"log/rabbit.log", "console.log"} {
-		data, _ := os.ReadFile(filepath.Join(n.dir, name)) // it may not have come to that
+		data, _ := os.ReadFile(filepath.Join(n.dir.Path, name)) // it may not have come to that
 		all.Write(data)
 	}
 	return all.String()
-}
-
-// tailFile returns at most the last 64 kB of a file.
-func tailFile(path string) string {
-	f, err := os.Open(path)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	const most = 64 << 10
-	if info, err := f.Stat(); err == nil && info.Size() > most {
-		f.Seek(-most, io.SeekEnd)
-	}
-	data, _ := io.ReadAll(f)
-	return string(data)
 }

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -48,8 +47,6 @@ type remote struct {
 	caFile     string
 }
 
-var suiteRule = regexp.MustCompile(`^[a-z]+$`)
-
 const specForms = "debian:SUITE, or amqp://… or amqps://… with an optional ?management=URL"
 
 // ParseSpec parses a --broker argument: debian:SUITE, or an amqp:// or
@@ -58,7 +55,7 @@ const specForms = "debian:SUITE, or amqp://… or amqps://… with an optional ?
 // cacertfile=PATH. Errors never repeat the URL, since it may hold a password.
 func ParseSpec(s string) (Spec, error) {
 	if suite, ok := strings.CutPrefix(s, "debian:"); ok {
-		if err := checkSuite(suite); err != nil {
+		if err := Image().CheckSuite(suite); err != nil {
 			return Spec{}, err
 		}
 		return Spec{Suite: suite}, nil
@@ -76,13 +73,6 @@ func ParseSpec(s string) (Spec, error) {
 		return Spec{}, errors.New("broker: not understood; write " + specForms)
 	}
 	return Spec{}, fmt.Errorf("broker: the form %q is not known; write %s", scheme+":", specForms)
-}
-
-func checkSuite(suite string) error {
-	if !suiteRule.MatchString(suite) {
-		return fmt.Errorf("Debian suite %q: a suite is a code name of small letters; known good: %s", suite, knownSuites)
-	}
-	return nil
 }
 
 // Kind returns where the broker comes from.

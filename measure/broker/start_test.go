@@ -20,6 +20,8 @@ import (
 	"testing"
 	"time"
 	"unsafe"
+
+	"genreport/measure/debian"
 )
 
 // Runs that have no directory in common don't meet.
@@ -109,22 +111,33 @@ func TestReadyIsOurs(t *testing.T) {
 		{"ended", amqpServer(t, ours), managementServer(t, ours, ours), true, "it ended after"},
 	}
 	for _, tt := range tests {
-		n := &node{name: ours, ports: nodePorts{amqp: tt.amqp, management: tt.management}, done: make(chan struct{})}
+		n := &node{name: ours, ports: nodePorts{amqp: tt.amqp, management: tt.management}, timeout: 500 * time.Millisecond}
+		run := sleeping(t, "60")
 		if tt.ended {
-			close(n.done)
+			run.Kill()
 		}
-		err := n.waitReady(context.Background(), 500*time.Millisecond)
+		err := n.waitReady(context.Background(), run)
 		if (err == nil) != (tt.want == "") || (err != nil && !strings.Contains(err.Error(), tt.want)) {
 			t.Errorf("%s: %v; want %q", tt.name, err, tt.want)
 		}
 	}
 	// Whoever holds a question of ours must not hide that the node ended.
-	n := &node{name: ours, ports: nodePorts{management: portOf(t, silent(t))}, done: make(chan struct{})}
-	time.AfterFunc(200*time.Millisecond, func() { close(n.done) })
+	n := &node{name: ours, ports: nodePorts{management: portOf(t, silent(t))}, timeout: time.Minute}
 	begin := time.Now()
-	if err := n.waitReady(context.Background(), time.Minute); err == nil || !strings.Contains(err.Error(), "it ended after") || time.Since(begin) > 5*time.Second {
+	if err := n.waitReady(context.Background(), sleeping(t, "0.2")); err == nil || !strings.Contains(err.Error(), "it ended after") || time.Since(begin) > 5*time.Second {
 		t.Errorf("ended meanwhile: %v after %v", err, time.Since(begin))
 	}
+}
+
+// sleeping runs a command that ends after so many seconds, or with the test.
+func sleeping(t *testing.T, seconds string) *debian.Running {
+	t.Helper()
+	run, err := debian.Run(exec.Command("sh", "-c", "sleep "+seconds+"; exit 1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { run.Kill() })
+	return run
 }
 
 // A collision is found in all that a node has said, wherever it stands.
@@ -140,12 +153,12 @@ func TestTellsCollision(t *testing.T) {
 		{long, long, false},
 		{"", "", false},
 	} {
-		n := &node{dir: t.TempDir()}
-		if err := os.Mkdir(filepath.Join(n.dir, "log"), 0o700); err != nil {
+		n := &node{dir: &debian.DataDir{Path: t.TempDir()}}
+		if err := os.Mkdir(filepath.Join(n.dir.Path, "log"), 0o700); err != nil {
 			t.Fatal(err)
 		}
 		for name, text := range map[string]string{"log/rabbit.log": tt.log, "console.log": tt.console} {
-			if err := os.WriteFile(filepath.Join(n.dir, name), []byte(text), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(n.dir.Path, name), []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -190,7 +203,7 @@ func TestCheckSpace(t *testing.T) {
 
 // startHelper starts a node and tells why it could not.
 func startHelper() {
-	r, err := Debian{}.Ensure(context.Background(), "forky")
+	r, err := debian.Debian{}.Ensure(context.Background(), Image(), "forky")
 	if err == nil {
 		var b *Broker
 		if b, err = Start(context.Background(), r, Config{}, Options{}); err == nil {
@@ -283,7 +296,7 @@ func takenHelper() {
 			}
 		}()
 	}
-	r, err := Debian{}.Ensure(context.Background(), "forky")
+	r, err := debian.Debian{}.Ensure(context.Background(), Image(), "forky")
 	if fail(err) {
 		return
 	}
@@ -392,7 +405,7 @@ func TestManagementRefuses(t *testing.T) {
 
 // pika verifies public certificates with the authorities of its root file system.
 func TestAuthorities(t *testing.T) {
-	out, err := rootfs(t, "forky").Command(context.Background(), CommandOptions{}, "python3", "-c",
+	out, err := rootfs(t, "forky").Command(context.Background(), debian.CommandOptions{}, "python3", "-c",
 		`import ssl; print(ssl.create_default_context().cert_store_stats()["x509_ca"])`).Output()
 	if n, convErr := strconv.Atoi(strings.TrimSpace(string(out))); err != nil || convErr != nil || n < 50 {
 		t.Errorf("%q authorities, %v", out, err)

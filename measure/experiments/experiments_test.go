@@ -16,6 +16,7 @@ import (
 
 	"genreport/measure"
 	"genreport/measure/broker"
+	"genreport/measure/debian"
 	"genreport/measure/load"
 )
 
@@ -43,7 +44,7 @@ func TestMain(m *testing.M) {
 var shared struct {
 	sync.Mutex
 	b    *broker.Broker
-	root broker.Rootfs
+	root debian.Rootfs
 }
 
 func env(t *testing.T) Env {
@@ -56,7 +57,7 @@ func env(t *testing.T) Env {
 	if shared.b == nil {
 		var err error
 		ctx := context.Background()
-		if shared.root, err = (broker.Debian{Log: func(line string) { t.Log(line) }}).Ensure(ctx, "forky"); err != nil {
+		if shared.root, err = (debian.Debian{Log: func(line string) { t.Log(line) }}).Ensure(ctx, broker.Image(), "forky"); err != nil {
 			t.Fatal(err)
 		}
 		if shared.b, err = broker.Start(ctx, shared.root, broker.Config{Plugins: []string{broker.WebMQTT}}, broker.Options{}); err != nil {
@@ -65,7 +66,7 @@ func env(t *testing.T) Env {
 	}
 	return Env{Broker: shared.b, Profile: Quick, Client: func(ctx context.Context, label string) (*exec.Cmd, error) {
 		if label == "pika" {
-			return shared.root.Command(ctx, broker.CommandOptions{}, "python3", "-c", load.PikaScript), nil
+			return shared.root.Command(ctx, debian.CommandOptions{}, "python3", "-c", load.PikaScript), nil
 		}
 		cmd := exec.CommandContext(ctx, os.Args[0])
 		cmd.Env = append(os.Environ(), workerVariable+"=1")

@@ -12,6 +12,7 @@ import (
 
 	"genreport/measure"
 	"genreport/measure/broker"
+	"genreport/measure/debian"
 	"genreport/measure/load"
 )
 
@@ -26,7 +27,7 @@ func TestVariance(t *testing.T) {
 		t.Skip("a study, not a check; `make variance` does it")
 	}
 	ctx := context.Background()
-	root, err := (broker.Debian{}).Ensure(ctx, "forky")
+	root, err := (debian.Debian{}).Ensure(ctx, broker.Image(), "forky")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,13 +17,14 @@ import (
 	"time"
 
 	"genreport/measure/broker"
+	"genreport/measure/debian"
 )
 
 // node is the one shared broker of this package's tests, with a certificate.
 var node struct {
 	sync.Mutex
 	b    *broker.Broker
-	root broker.Rootfs
+	root debian.Rootfs
 	dir  string
 }
 
@@ -54,9 +55,9 @@ func theNode(t *testing.T) *broker.Broker {
 	return node.b
 }
 
-func forky(t *testing.T) broker.Rootfs {
+func forky(t *testing.T) debian.Rootfs {
 	t.Helper()
-	root, err := broker.Debian{Log: func(line string) { t.Log(line) }}.Ensure(context.Background(), "forky")
+	root, err := debian.Debian{Log: func(line string) { t.Log(line) }}.Ensure(context.Background(), broker.Image(), "forky")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,8 +74,8 @@ func stopNode() (err error) {
 	return err
 }
 
-func pikaCommand(ctx context.Context, root broker.Rootfs) *exec.Cmd {
-	return root.Command(ctx, broker.CommandOptions{}, "python3", "-c", PikaScript)
+func pikaCommand(ctx context.Context, root debian.Rootfs) *exec.Cmd {
+	return root.Command(ctx, debian.CommandOptions{}, "python3", "-c", PikaScript)
 }
 
 var clientLabels = []string{"go", "go-batched", "pika"}
@@ -376,7 +377,7 @@ func parent() {
 
 type parentTask struct {
 	Label string
-	Root  broker.Rootfs
+	Root  debian.Rootfs
 	Job   Job
 }
 

@@ -319,7 +319,7 @@ func TestIdleNodes(t *testing.T) {
 	ctx := context.Background()
 	var idle []*broker.Broker
 	for _, suite := range []string{"bookworm", "trixie"} {
-		root, err := h.Debian.Ensure(ctx, suite)
+		root, err := h.Debian.Ensure(ctx, broker.Image(), suite)
 		if err != nil {
 			t.Fatal(err)
 		}

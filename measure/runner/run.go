@@ -17,13 +17,14 @@ import (
 
 	"genreport/measure"
 	"genreport/measure/broker"
+	"genreport/measure/debian"
 	"genreport/measure/experiments"
 	"genreport/measure/load"
 )
 
 // Host is what the runner needs from outside.
 type Host struct {
-	Debian  broker.Debian
+	Debian  debian.Debian
 	Specs   map[string]broker.Spec // by label
 	Worker  []string               // command line of the Go load client
 	Results string                 // directory
@@ -137,7 +138,7 @@ type runner struct {
 		node *broker.Broker
 		err  error
 	}
-	pika    broker.Rootfs
+	pika    debian.Rootfs
 	pikaErr error
 	results map[string]*measure.Result
 	noted   bool // a client that run.json does not have yet
@@ -155,7 +156,7 @@ func (r *runner) measureAll(ctx context.Context, ready func() error) error {
 		}
 	}
 	if r.usesPika() {
-		if r.pika, r.pikaErr = r.host.Debian.Ensure(ctx, PikaSuite); r.pikaErr != nil {
+		if r.pika, r.pikaErr = r.host.Debian.Ensure(ctx, broker.Image(), PikaSuite); r.pikaErr != nil {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
@@ -312,7 +313,7 @@ func (r *runner) open(ctx context.Context, label string) (*broker.Broker, error)
 }
 
 func (r *runner) start(ctx context.Context, spec broker.Spec, config broker.Config) (*broker.Broker, error) {
-	root, err := r.host.Debian.Ensure(ctx, spec.Suite)
+	root, err := r.host.Debian.Ensure(ctx, broker.Image(), spec.Suite)
 	if err != nil {
 		return nil, err
 	}
@@ -549,7 +550,7 @@ func (r *runner) client(ctx context.Context, label string) (*exec.Cmd, error) {
 		if r.pikaErr != nil {
 			return nil, errors.New("the pika client can't be had on this machine") // why has been said; results don't tell of machines
 		}
-		return r.pika.Command(ctx, broker.CommandOptions{}, "python3", "-c", kind.Script), nil
+		return r.pika.Command(ctx, debian.CommandOptions{}, "python3", "-c", kind.Script), nil
 	}
 }
 

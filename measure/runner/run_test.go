@@ -14,6 +14,7 @@ import (
 
 	"genreport/measure"
 	"genreport/measure/broker"
+	"genreport/measure/debian"
 	"genreport/measure/experiments"
 )
 
@@ -29,7 +30,7 @@ func host(t *testing.T) Host {
 		t.Fatal(err)
 	}
 	return Host{
-		Debian:  broker.Debian{Log: func(line string) { t.Log(line) }},
+		Debian:  debian.Debian{Log: func(line string) { t.Log(line) }},
 		Specs:   map[string]broker.Spec{"debian:forky": spec},
 		Results: filepath.Join(t.TempDir(), "results"),
 		Tool:    measure.Tool{Version: "test"},

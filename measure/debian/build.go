@@ -1,4 +1,4 @@
-package broker
+package debian
 
 import (
 	"bufio"
@@ -19,15 +19,10 @@ import (
 // Builds in progress have this prefix and are never looked into.
 const partialPrefix = "partial-"
 
-// packages is what a root file system holds besides Debian's minimum: the
-// broker, the Python client with the authorities of public certificates, and
-// ps for whoever looks into it.
-const packages = "rabbitmq-server,python3-pika,ca-certificates,procps"
-
 // build makes a root file system next to its final place, checks it, and
-// renames it. The caller holds the suite's lock.
-func (d Debian) build(ctx context.Context, cache, suite string) (Rootfs, error) {
-	if err := needTools("mmdebstrap", "apt-get", "apt-config", "bwrap", "tar"); err != nil {
+// renames it. The caller holds the lock of image and suite.
+func (d Debian) build(ctx context.Context, cache string, image Image, suite string) (Rootfs, error) {
+	if err := NeedTools("mmdebstrap", "apt-get", "apt-config", "bwrap", "tar"); err != nil {
 		return Rootfs{}, err
 	}
 	keyring, err := archiveKeyring()
@@ -38,8 +33,8 @@ func (d Debian) build(ctx context.Context, cache, suite string) (Rootfs, error) 
 	if err != nil {
 		return Rootfs{}, err
 	}
-	d.removePartial(cache, suite)
-	partial, err := os.MkdirTemp(cache, partialPrefix+suite+"-")
+	d.removePartial(cache, image.key(suite))
+	partial, err := os.MkdirTemp(cache, partialPrefix+image.key(suite)+"-")
 	if err != nil {
 		return Rootfs{}, err
 	}
@@ -53,27 +48,27 @@ func (d Debian) build(ctx context.Context, cache, suite string) (Rootfs, error) 
 		return Rootfs{}, err
 	}
 	defer removeTree(temp)
-	d.log("building a root file system of Debian " + suite + " (once; about a minute)")
-	if err := d.bootstrap(ctx, suite, root, temp, mirror, keyring); err != nil {
+	d.log("building a root file system of Debian " + suite + " with " + image.Version + " (once; about a minute)")
+	if err := d.bootstrap(ctx, image, suite, root, temp, mirror, keyring); err != nil {
 		return Rootfs{}, err
 	}
 	if err := removeTree(temp); err != nil {
 		return Rootfs{}, err
 	}
-	if err := finishRoot(root); err != nil {
+	if err := finishRoot(root, image); err != nil {
 		return Rootfs{}, err
 	}
-	version, err := installedVersion(root, "rabbitmq-server")
+	version, err := installedVersion(root, image.Version)
 	if err != nil {
 		return Rootfs{}, err
 	}
-	m := manifest{Recipe: recipe, Suite: suite, Package: version, Built: time.Now().UTC().Truncate(time.Second)}
+	m := manifest{Image: image.Name, Recipe: image.Recipe, Suite: suite, Package: version, Built: time.Now().UTC().Truncate(time.Second)}
 	if err := writeManifest(partial, m); err != nil {
 		return Rootfs{}, err
 	}
 	// The recipe is in the name, since an older genreport may run from a build of its own.
-	final := filepath.Join(cache, fmt.Sprintf("%s-%s.recipe%d", suite, strings.ReplaceAll(version, ":", "%3a"), recipe))
-	if r, err := readBuild(final); err == nil {
+	final := filepath.Join(cache, fmt.Sprintf("%s-%s.recipe%d", image.key(suite), strings.ReplaceAll(version, ":", "%3a"), image.Recipe))
+	if r, err := readBuild(final, image); err == nil {
 		// The archive has told of a version that it did not give: nodes may run from this one.
 		if r, ok := r.hold(); ok {
 			return r, nil
@@ -89,7 +84,7 @@ func (d Debian) build(ctx context.Context, cache, suite string) (Rootfs, error) 
 	if err := os.Rename(partial, final); err != nil {
 		return Rootfs{}, err
 	}
-	r, err := readBuild(final)
+	r, err := readBuild(final, image)
 	if err != nil {
 		return Rootfs{}, err
 	}
@@ -113,7 +108,7 @@ func buildTemp(partial string) (string, error) {
 	} else {
 		var err error
 		if temp, err = os.MkdirTemp("", "genreport-build-"); err != nil {
-			return "", dirHint(err)
+			return "", DirHint(err)
 		}
 	}
 	return temp, os.Chmod(temp, 0o755) // whatever the umask is
@@ -135,13 +130,13 @@ func openToAll(dir string) bool {
 // bootstrap runs mmdebstrap. Signatures are always checked; the expiry date
 // of a Release file is not, since that of a testing suite on a mirror may
 // have passed.
-func (d Debian) bootstrap(ctx context.Context, suite, root, temp, mirror, keyring string) error {
+func (d Debian) bootstrap(ctx context.Context, image Image, suite, root, temp, mirror, keyring string) error {
 	args := []string{
-		"--variant=minbase", "--include=" + packages, "--components=main",
+		"--variant=minbase", "--include=" + strings.Join(image.Packages, ","), "--components=main",
 		"--keyring=" + keyring, `--aptopt=Acquire::Check-Valid-Until "false"`,
 	}
 	if os.Getuid() == 0 {
-		return d.mmdebstrap(ctx, suite, temp, mirror, append(args, "--mode=root", "--format=directory", suite, root, mirror), nil)
+		return d.mmdebstrap(ctx, image, suite, temp, mirror, append(args, "--mode=root", "--format=directory", suite, root, mirror), nil)
 	}
 	// Without root a directory would belong to other user ids: take a tar and unpack it as this user.
 	if err := os.Mkdir(root, 0o755); err != nil {
@@ -159,15 +154,15 @@ func (d Debian) bootstrap(ctx context.Context, suite, root, temp, mirror, keyrin
 	if err != nil {
 		return fmt.Errorf("unpack: %w", err)
 	}
-	err = d.mmdebstrap(ctx, suite, temp, mirror, append(args, "--mode=unshare", "--format=tar", suite, "-", mirror), pipe)
+	err = d.mmdebstrap(ctx, image, suite, temp, mirror, append(args, "--mode=unshare", "--format=tar", suite, "-", mirror), pipe)
 	pipe.Close()
 	if tarFailed := wait(); err == nil && tarFailed != nil {
-		return fmt.Errorf("unpack: %w: %s", tarFailed, lastLines(tarErr.String(), 3))
+		return fmt.Errorf("unpack: %w: %s", tarFailed, LastLines(tarErr.String(), 3))
 	}
 	return err
 }
 
-func (d Debian) mmdebstrap(ctx context.Context, suite, temp, mirror string, args []string, out io.Writer) error {
+func (d Debian) mmdebstrap(ctx context.Context, image Image, suite, temp, mirror string, args []string, out io.Writer) error {
 	cmd := exec.CommandContext(ctx, "mmdebstrap", args...)
 	cmd.Env = append(append(aptEnviron(os.Environ()), aptProxy(ctx)...), "TMPDIR="+temp)
 	cmd.Stdout = out
@@ -186,7 +181,7 @@ func (d Debian) mmdebstrap(ctx context.Context, suite, temp, mirror string, args
 		return ctx.Err()
 	}
 	if err != nil {
-		return mirrorError(suite, mirror, said, fmt.Errorf("mmdebstrap: %w", err))
+		return mirrorError(image, suite, mirror, said, fmt.Errorf("mmdebstrap: %w", err))
 	}
 	return nil
 }
@@ -228,8 +223,8 @@ func (d Debian) follow(r io.Reader) string {
 
 // finishRoot makes the mount points that a read-only root needs, and takes
 // out what describes this machine.
-func finishRoot(root string) error {
-	for _, dir := range append(emptyDirs(), "/proc", "/dev", "/sys") {
+func finishRoot(root string, image Image) error {
+	for _, dir := range append(image.emptyDirs(), "/proc", "/dev", "/sys") {
 		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
 			return err
 		}
@@ -251,13 +246,10 @@ func finishRoot(root string) error {
 			return err
 		}
 	}
-	for _, name := range []string{"usr/lib/rabbitmq/bin/rabbitmq-server", "usr/lib/rabbitmq/bin/rabbitmqctl", "usr/bin/python3", "etc/ssl/certs/ca-certificates.crt"} {
+	for _, name := range image.Files {
 		if _, err := os.Stat(filepath.Join(root, name)); err != nil {
 			return fmt.Errorf("what was built has no %s", name)
 		}
-	}
-	if found, _ := filepath.Glob(filepath.Join(root, "usr/lib/python3/dist-packages/pika")); len(found) == 0 {
-		return errors.New("what was built has no pika")
 	}
 	return nil
 }
@@ -309,9 +301,9 @@ func writeManifest(dir string, m manifest) error {
 	return f.Close()
 }
 
-// removePartial removes what interrupted builds of a suite have left.
-func (d Debian) removePartial(cache, suite string) {
-	left, _ := filepath.Glob(filepath.Join(cache, partialPrefix+suite+"-*"))
+// removePartial removes what interrupted builds have left, of one image and suite.
+func (d Debian) removePartial(cache, key string) {
+	left, _ := filepath.Glob(filepath.Join(cache, partialPrefix+key+"-*"))
 	for _, dir := range left {
 		if err := removeTree(dir); err != nil {
 			d.log("can't remove what an interrupted build left: " + err.Error())
@@ -341,8 +333,8 @@ func removeTree(dir string) error {
 	return err
 }
 
-// needTools returns an error that names the missing ones of the programs and how to get them.
-func needTools(names ...string) error {
+// NeedTools returns an error that names the missing ones of the programs and how to get them.
+func NeedTools(names ...string) error {
 	var missing []string
 	for _, name := range names {
 		if _, err := exec.LookPath(name); err != nil {
@@ -357,9 +349,9 @@ func needTools(names ...string) error {
 
 const installHint = "install with `make setup` or `apt-get install mmdebstrap bubblewrap uidmap debian-archive-keyring` (as root, on Debian or Ubuntu)"
 
-// namespaceHint says what keeps bwrap and mmdebstrap from working without root
+// NamespaceHint says what keeps bwrap and mmdebstrap from working without root
 // on this machine, and what to do; "" if nothing is known to.
-func namespaceHint() string { return namespaceHintFor(os.Getuid(), os.ReadFile) }
+func NamespaceHint() string { return namespaceHintFor(os.Getuid(), os.ReadFile) }
 
 func namespaceHintFor(uid int, readFile func(string) ([]byte, error)) string {
 	if uid == 0 {
@@ -388,8 +380,8 @@ func archiveKeyring() (string, error) {
 	return "", fmt.Errorf("the keys of Debian's archive (package debian-archive-keyring) are not installed; %s", installHint)
 }
 
-// lastLines returns the last n lines of a text, without blank ones.
-func lastLines(text string, n int) string {
+// LastLines returns the last n lines of a text, without blank ones.
+func LastLines(text string, n int) string {
 	var lines []string
 	for _, line := range strings.Split(text, "\n") {
 		if line = strings.TrimRight(line, " \r\t"); line != "" {

@@ -1,4 +1,4 @@
-package broker
+package debian
 
 import (
 	"net"
@@ -7,31 +7,31 @@ import (
 )
 
 func TestReservePorts(t *testing.T) {
-	first, err := reservePorts(3)
+	first, err := ReservePorts(3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer releasePorts(first)
+	defer ReleasePorts(first)
 	t.Setenv("TMPDIR", t.TempDir()) // which runs need not have in common
-	second, err := reservePorts(3)
+	second, err := ReservePorts(3)
 	if err != nil {
 		t.Fatal(err)
 	}
 	seen := map[int]bool{}
 	for _, p := range append(first, second...) {
-		if p.number < firstPort || p.number > lastPort || seen[p.number] {
-			t.Errorf("port %d: out of range or twice", p.number)
+		if p.Number < firstPort || p.Number > lastPort || seen[p.Number] {
+			t.Errorf("port %d: out of range or twice", p.Number)
 		}
-		seen[p.number] = true
+		seen[p.Number] = true
 	}
-	releasePorts(second)
-	third, err := reservePorts(3)
+	ReleasePorts(second)
+	third, err := ReservePorts(3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer releasePorts(third)
-	if last := third[2].number; last > second[2].number+100 { // others run on this machine too
-		t.Errorf("released ports up to %d were not taken again but %d", second[2].number, last)
+	defer ReleasePorts(third)
+	if last := third[2].Number; last > second[2].Number+100 { // others run on this machine too
+		t.Errorf("released ports up to %d were not taken again but %d", second[2].Number, last)
 	}
 }
 
@@ -45,11 +45,11 @@ func TestPortFree(t *testing.T) {
 		}
 		_, text, _ := net.SplitHostPort(l.Addr().String())
 		number, _ := strconv.Atoi(text)
-		if portFree(number) {
+		if PortFree(number) {
 			t.Errorf("listening on %s: the port is said to be free", host)
 		}
 		l.Close()
-		if !portFree(number) {
+		if !PortFree(number) {
 			t.Errorf("listener on %s closed: the port is said to be taken", host)
 		}
 	}

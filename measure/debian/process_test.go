@@ -1,4 +1,4 @@
-package broker
+package debian
 
 import (
 	"os/exec"
@@ -11,7 +11,7 @@ func TestParseStat(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (process{pid: 42, parent: 7, name: "a) b (c", state: 'S', ticks: 110}); p != want {
+	if want := (Process{PID: 42, Parent: 7, Name: "a) b (c", State: 'S', ticks: 110}); p != want {
 		t.Errorf("got %+v, want %+v", p, want)
 	}
 	for _, bad := range []string{"", "42", "42 (x", "42 (x) S 7", "x (x) S 7 42 42 0 -1 4194304 100 0 0 0 11 22 33 44"} {
@@ -34,11 +34,11 @@ func TestCPUBelow(t *testing.T) {
 	defer cmd.Wait()
 	defer cmd.Process.Kill()
 	out.Read(make([]byte, 1))
-	self, err := readProcess(cmd.Process.Pid)
+	self, err := ReadProcess(cmd.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := cpuBelow(self.parent)
+	got, err := cpuBelow(self.Parent)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,8 +46,8 @@ func TestCPUBelow(t *testing.T) {
 		t.Errorf("CPU time below this process is %v", got)
 	}
 	for range 100 { // until the shell has started the last command
-		list, err := descendants(cmd.Process.Pid)
-		if err == nil && len(list) == 1 && list[0].name == "sleep" {
+		list, err := Descendants(cmd.Process.Pid)
+		if err == nil && len(list) == 1 && list[0].Name == "sleep" {
 			return
 		}
 		time.Sleep(20 * time.Millisecond)

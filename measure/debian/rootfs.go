@@ -1,4 +1,4 @@
-package broker
+package debian
 
 import (
 	"context"
@@ -9,16 +9,17 @@ import (
 	"time"
 )
 
-// Rootfs is a finished root file system with RabbitMQ and pika in it.
+// Rootfs is a finished root file system of an image.
 type Rootfs struct {
 	Dir     string    // the root itself; a path of this machine: never store it
 	Suite   string    // Debian's code name
-	Package string    // version of the package rabbitmq-server, such as 4.3.6-1
+	Package string    // version of the image's package, such as 4.3.6-1
 	Built   time.Time // UTC
+	image   Image
 
 	// While a Rootfs of Ensure or Refresh can be reached, its build is not
 	// pruned: the lock goes when the garbage collector, or the kernel, closes it.
-	use *fileLock
+	use *FileLock
 }
 
 // CommandOptions says what a command in a root file system sees of the world.
@@ -26,24 +27,17 @@ type CommandOptions struct {
 	Env  map[string]string // added to PATH, HOME and LANG; nothing is inherited
 	Bind map[string]string // host directory -> guest directory below /mnt, /tmp or /run, read-write
 	Dir  string            // working directory within; default /
+	// OwnNames keeps the host's name resolution out: a server must find localhost
+	// whatever the machine calls itself.
+	OwnNames bool
 }
 
 // Command prepares (does not start) argv inside the root file system: it is
 // read-only, with empty /tmp, /run and /mnt, an environment of its own, the
-// network shared, and the host's name resolution. The processes die when the
+// network shared, and the host's name resolution unless OwnNames is set. The processes die when the
 // calling process does, or when ctx ends; for the former to hold in every case
 // start it with StartTied, since the kernel ties them to the starting thread.
 func (r Rootfs) Command(ctx context.Context, opts CommandOptions, argv ...string) *exec.Cmd {
-	names := []string{
-		"--ro-bind-try", "/etc/resolv.conf", "/etc/resolv.conf",
-		"--ro-bind-try", "/etc/hosts", "/etc/hosts",
-	}
-	return r.command(ctx, opts, names, argv)
-}
-
-// command is Command without the host's name resolution: a node must find
-// localhost whatever the machine calls itself.
-func (r Rootfs) command(ctx context.Context, opts CommandOptions, extra, argv []string) *exec.Cmd {
 	args := []string{
 		"--die-with-parent", "--unshare-pid",
 		// A host name that looks like an address makes epmd fail.
@@ -54,10 +48,12 @@ func (r Rootfs) command(ctx context.Context, opts CommandOptions, extra, argv []
 		// Erlang reads the processors and the limits of a container there.
 		"--ro-bind-try", "/sys", "/sys",
 	}
-	for _, dir := range emptyDirs() {
+	for _, dir := range r.image.emptyDirs() {
 		args = append(args, "--tmpfs", dir)
 	}
-	args = append(args, extra...)
+	if !opts.OwnNames {
+		args = append(args, "--ro-bind-try", "/etc/resolv.conf", "/etc/resolv.conf", "--ro-bind-try", "/etc/hosts", "/etc/hosts")
+	}
 	for _, host := range sortedKeys(opts.Bind) {
 		args = append(args, "--bind", host, opts.Bind[host])
 	}
@@ -87,10 +83,8 @@ func (r Rootfs) command(ctx context.Context, opts CommandOptions, extra, argv []
 	return cmd
 }
 
-// emptyDirs lists where a command finds an empty, writable directory.
-func emptyDirs() []string {
-	return []string{"/tmp", "/run", "/mnt", "/var/lib/rabbitmq", "/var/log/rabbitmq"}
-}
+// PackageVersion returns the version of a package that is installed in it.
+func (r Rootfs) PackageVersion(name string) (string, error) { return installedVersion(r.Dir, name) }
 
 // StartTied starts cmd so that it dies with this process, kill -9 included.
 // Linux sends the parent-death signal when the starting THREAD ends, so that

@@ -1,4 +1,4 @@
-package broker
+package debian
 
 import (
 	"context"
@@ -13,6 +13,15 @@ import (
 	"testing"
 	"time"
 )
+
+// testImage is in shape what the broker's is.
+func testImage() Image {
+	return Image{
+		Packages: []string{"rabbitmq-server", "python3-pika"}, Version: "rabbitmq-server",
+		Files: []string{"usr/lib/rabbitmq/bin/rabbitmq-server", "usr/bin/python3", "etc/ssl/certs/ca-certificates.crt"},
+		Dirs:  []string{"/var/lib/rabbitmq"}, Suites: []string{"bookworm", "trixie", "forky"}, Recipe: 2,
+	}
+}
 
 func TestChooseMirror(t *testing.T) {
 	const cloud = "$(ORIGIN)|$(LABEL)|main|mirror+file:/etc/apt/mirrors/debian.list"
@@ -51,7 +60,7 @@ func TestMirrorError(t *testing.T) {
 	}
 	cause := errors.New("exit status 1")
 	for _, tt := range tests {
-		err := mirrorError("nosuch", "http://u:hush@m", tt.said, cause)
+		err := mirrorError(testImage(), "nosuch", "http://u:hush@m", tt.said, cause)
 		if !strings.Contains(err.Error(), tt.want) || !errors.Is(err, cause) {
 			t.Errorf("%q: %v", tt.said, err)
 		}
@@ -76,21 +85,21 @@ func TestCachedTakesFinishedBuildsOnly(t *testing.T) {
 		}
 	}
 	good := func(suite, version, built string) string {
-		return `{"recipe":` + strconv.Itoa(recipe) + `,"suite":"` + suite + `","package":"` + version + `","built":"` + built + `"}`
+		return `{"recipe":` + strconv.Itoa(testImage().Recipe) + `,"suite":"` + suite + `","package":"` + version + `","built":"` + built + `"}`
 	}
 	put("forky-1", good("forky", "1", "2026-01-01T00:00:00Z"))
 	put("forky-2", good("forky", "2", "2026-02-01T00:00:00Z"))
 	put("trixie-9", good("trixie", "9", "2025-01-01T00:00:00Z"))
 	put("forky-3", "")
 	put("forky-4", good("forky", "4", "2026-03-01T00:00:00Z")[:40])
-	put("forky-5", strings.Replace(good("forky", "5", "2026-03-01T00:00:00Z"), `:`+strconv.Itoa(recipe)+`,`, `:`+strconv.Itoa(recipe-1)+`,`, 1))
+	put("forky-5", strings.Replace(good("forky", "5", "2026-03-01T00:00:00Z"), `:2,`, `:1,`, 1))
 	put(partialPrefix+"forky-6", good("forky", "6", "2026-03-01T00:00:00Z"))
 	put("forky-7", good("forky", "7", "2026-03-01T00:00:00Z")+"{}")
 	os.RemoveAll(filepath.Join(cache, "forky-8"))
 	put("forky-8", good("forky", "8", "2026-03-01T00:00:00Z"))
 	os.RemoveAll(filepath.Join(cache, "forky-8", rootDir))
 
-	list, err := Debian{Cache: cache}.Cached()
+	list, err := Debian{Cache: cache}.Cached(testImage())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,15 +111,15 @@ func TestCachedTakesFinishedBuildsOnly(t *testing.T) {
 		t.Errorf("cached: %v, want %s", got, want)
 	}
 	t.Setenv("PATH", t.TempDir()) // no tool is needed for what is cached
-	r, err := Debian{Cache: cache}.Ensure(context.Background(), "forky")
+	r, err := Debian{Cache: cache}.Ensure(context.Background(), testImage(), "forky")
 	if err != nil || r.Package != "2" || r.Dir != filepath.Join(cache, "forky-2", rootDir) {
 		t.Errorf("newest of forky: %+v, %v", r, err)
 	}
-	_, err = Debian{Cache: cache}.Ensure(context.Background(), "bookworm")
+	_, err = Debian{Cache: cache}.Ensure(context.Background(), testImage(), "bookworm")
 	if err == nil || !strings.Contains(err.Error(), "mmdebstrap, apt-get, apt-config, bwrap, tar") || !strings.Contains(err.Error(), "apt-get install mmdebstrap bubblewrap uidmap debian-archive-keyring") {
 		t.Errorf("without tools: %v", err)
 	}
-	if list, err := (Debian{Cache: filepath.Join(cache, "none")}).Cached(); err != nil || len(list) != 0 {
+	if list, err := (Debian{Cache: filepath.Join(cache, "none")}).Cached(testImage()); err != nil || len(list) != 0 {
 		t.Errorf("no cache yet: %v, %v", list, err)
 	}
 }
@@ -119,7 +128,7 @@ func TestCachedTakesFinishedBuildsOnly(t *testing.T) {
 // for. It counts its runs, and does what is said before and after.
 func fakeBuilder(t *testing.T, before, after string) (d Debian, runs func() int) {
 	t.Helper()
-	if err := needTools("apt-get", "apt-config", "bwrap", "tar"); err != nil {
+	if err := NeedTools("apt-get", "apt-config", "bwrap", "tar"); err != nil {
 		t.Skip(err)
 	}
 	if _, err := archiveKeyring(); err != nil {
@@ -162,7 +171,7 @@ func TestEnsureBuildsOnce(t *testing.T) {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			r, err := d.Ensure(context.Background(), "sid")
+			r, err := d.Ensure(context.Background(), testImage(), "sid")
 			if err != nil || r.Package != "1:7.0-1" || r.Suite != "sid" || time.Since(r.Built) > time.Minute {
 				t.Errorf("%+v, %v", r, err)
 			}
@@ -175,7 +184,7 @@ func TestEnsureBuildsOnce(t *testing.T) {
 	if names := cacheNames(t, d.Cache); names != "sid-1%3a7.0-1.recipe2 sid.lock" {
 		t.Errorf("in the cache: %s", names)
 	}
-	r, _ := d.Ensure(context.Background(), "sid")
+	r, _ := d.Ensure(context.Background(), testImage(), "sid")
 	if _, err := os.Stat(filepath.Join(r.Dir, "etc/apt/sources.list")); !errors.Is(err, os.ErrNotExist) {
 		t.Error("the mirror's address is left in the root file system")
 	}
@@ -200,7 +209,7 @@ func TestEnsureInterrupted(t *testing.T) {
 		cancel()
 	}()
 	begin := time.Now()
-	if _, err := d.Ensure(ctx, "sid"); !errors.Is(err, context.Canceled) {
+	if _, err := d.Ensure(ctx, testImage(), "sid"); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 	if took := time.Since(begin); took > 9*time.Second {
@@ -209,13 +218,13 @@ func TestEnsureInterrupted(t *testing.T) {
 	if left := cacheNames(t, os.TempDir()) + cacheNames(t, d.Cache); left != "sid.lock" {
 		t.Errorf("left behind: %s", left)
 	}
-	if list, err := d.Cached(); err != nil || len(list) != 0 {
+	if list, err := d.Cached(testImage()); err != nil || len(list) != 0 {
 		t.Errorf("an interrupted build is taken for finished: %v, %v", list, err)
 	}
 	if err := os.WriteFile(filepath.Join(bin, "go"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Ensure(context.Background(), "sid"); err != nil || runs() != 2 {
+	if _, err := d.Ensure(context.Background(), testImage(), "sid"); err != nil || runs() != 2 {
 		t.Errorf("again: %v after %d runs", err, runs())
 	}
 }
@@ -229,7 +238,7 @@ func TestEnsureFails(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			d, _ := fakeBuilder(t, tt.before, tt.after)
-			_, err := d.Ensure(context.Background(), "sid")
+			_, err := d.Ensure(context.Background(), testImage(), "sid")
 			if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "Debian sid") {
 				t.Errorf("got %v", err)
 			}
@@ -294,11 +303,12 @@ func TestPrune(t *testing.T) {
 		if err := os.MkdirAll(filepath.Join(dir, rootDir), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := writeManifest(dir, manifest{recipe, suite, version, built}); err != nil {
+		if err := writeManifest(dir, manifest{Recipe: recipe, Suite: suite, Package: version, Built: built}); err != nil {
 			t.Fatal(err)
 		}
 		return filepath.Join(dir, rootDir)
 	}
+	recipe := testImage().Recipe
 	past := time.Now().Add(-time.Hour)
 	put("sid", "1-old", recipe, past)
 	put("sid", "2-held", recipe, past.Add(2*time.Minute))
@@ -307,7 +317,7 @@ func TestPrune(t *testing.T) {
 	put("sid", "5-newer", recipe+1, past)
 	put("trixie", "6-other", recipe-1, past)
 
-	held, err := d.Ensure(context.Background(), "sid")
+	held, err := d.Ensure(context.Background(), testImage(), "sid")
 	if err != nil || held.Package != "2-held" {
 		t.Fatalf("%+v, %v", held, err)
 	}
@@ -320,7 +330,7 @@ func TestPrune(t *testing.T) {
 	if err := process.Start(); err != nil {
 		t.Fatal(err)
 	}
-	made, err := d.ensure(context.Background(), "sid", "1:7.0-1")
+	made, err := d.ensure(context.Background(), testImage(), "sid", "1:7.0-1")
 	stdin.Close()
 	process.Wait()
 	if err != nil {
@@ -331,8 +341,8 @@ func TestPrune(t *testing.T) {
 	}
 	said := strings.Join(log, "\n")
 	for _, want := range []string{
-		"removed the older root file system of Debian sid with RabbitMQ 1-old", "removed the older root file system of Debian sid with RabbitMQ 3-recipe",
-		"with RabbitMQ 2-held, which is in use", "with RabbitMQ 4-running, which is in use",
+		"removed the older root file system of Debian sid with rabbitmq-server 1-old", "removed the older root file system of Debian sid with rabbitmq-server 3-recipe",
+		"with rabbitmq-server 2-held, which is in use", "with rabbitmq-server 4-running, which is in use",
 	} {
 		if !strings.Contains(said, want) {
 			t.Errorf("%q is not in the log:\n%s", want, said)
@@ -341,12 +351,12 @@ func TestPrune(t *testing.T) {
 	runtime.KeepAlive(held)
 
 	// The archive has promised another version than it gives: what runs from the build there goes on.
-	again, err := d.ensure(context.Background(), "sid", "1:7.0-2")
+	again, err := d.ensure(context.Background(), testImage(), "sid", "1:7.0-2")
 	if err != nil || again.Dir != made.Dir || !again.Built.Equal(made.Built) {
 		t.Errorf("%+v, %v; want %+v", again, err, made)
 	}
-	held.use.unlock()
-	d.prune(d.Cache, again)
+	held.use.Unlock()
+	d.prune(d.Cache, testImage(), again)
 	if names := cacheNames(t, d.Cache); names != "sid-1%3a7.0-1.recipe2 sid-5-newer sid.lock trixie-6-other" {
 		t.Errorf("in the cache once nobody uses it: %s", names)
 	}
@@ -408,8 +418,55 @@ func TestNamespaceHint(t *testing.T) {
 		"E: unshare() failed: Operation not permitted": true, "newuidmap: write to uid_map failed": true, "E: something new": true,
 		"I: running apt-get update...\nE: dpkg failed": false, "E: No space left on device": false,
 	} {
-		if got := mirrorRemedy("sid", said, hint) == hint; got != want {
+		if got := mirrorRemedy(testImage(), "sid", said, hint) == hint; got != want {
 			t.Errorf("%q: %v", said, got)
 		}
+	}
+}
+
+// Two images in one cache, of the same suite, know nothing of each other.
+func TestImagesApart(t *testing.T) {
+	d, runs := fakeBuilder(t, "", "")
+	ctx := context.Background()
+	other := testImage()
+	other.Name, other.Recipe = "other", 1
+	first, err := d.Ensure(ctx, testImage(), "sid")
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := partialPrefix + "sid-123" // another process builds that now
+	if err := os.Mkdir(filepath.Join(d.Cache, left), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	second, err := d.Ensure(ctx, other, "sid")
+	if err != nil || runs() != 2 || first.Dir == second.Dir {
+		t.Fatalf("%+v, %v after %d runs", second, err, runs())
+	}
+	// A build of the other image that is older than both, and one of no image's recipe.
+	for name, m := range map[string]manifest{
+		"sid-0":         {Recipe: 2, Suite: "sid", Package: "0", Built: first.Built.Add(-time.Hour)},
+		"other.sid-0":   {Image: "other", Recipe: 1, Suite: "sid", Package: "0", Built: first.Built.Add(-time.Hour)},
+		"other.sid-00":  {Image: "other", Recipe: 0, Suite: "sid", Package: "0", Built: first.Built.Add(-time.Hour)},
+		"another.sid-0": {Image: "another", Recipe: 1, Suite: "sid", Package: "0", Built: first.Built.Add(-time.Hour)},
+	} {
+		if err := os.MkdirAll(filepath.Join(d.Cache, name, rootDir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := writeManifest(filepath.Join(d.Cache, name), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.prune(d.Cache, other, second)
+	if names := cacheNames(t, d.Cache); names != "another.sid-0 other.sid-1%3a7.0-1.recipe1 other.sid.lock "+left+" sid-0 sid-1%3a7.0-1.recipe2 sid.lock" {
+		t.Errorf("in the cache: %s", names)
+	}
+	for _, image := range []Image{testImage(), other} {
+		list, err := d.Cached(image)
+		if want := map[string]int{"": 2, "other": 1}[image.Name]; err != nil || len(list) != want {
+			t.Errorf("%q: %+v, %v", image.Name, list, err)
+		}
+	}
+	if r, err := d.Ensure(ctx, testImage(), "sid"); err != nil || r.Dir != first.Dir || runs() != 2 {
+		t.Errorf("%+v, %v", r, err)
 	}
 }

@@ -1,4 +1,4 @@
-package broker
+package debian
 
 import (
 	"context"
@@ -10,25 +10,26 @@ import (
 	"time"
 )
 
-// A fileLock is an flock: the kernel drops it when its holder ends, however
+// A FileLock is an flock: the kernel drops it when its holder ends, however
 // that happens. Lock files are never deleted while others may open them, since two
 // holders would then lock two different files of one name.
-type fileLock struct{ f *os.File }
+type FileLock struct{ f *os.File }
 
-var errLocked = errors.New("locked by another process")
+// ErrLocked says that a lock is taken.
+var ErrLocked = errors.New("locked by another process")
 
-// tryLock takes the lock on path, made if need be, or returns errLocked.
-func tryLock(path string) (*fileLock, error) {
+// TryLock takes the lock on path, made if need be, or returns ErrLocked.
+func TryLock(path string) (*FileLock, error) {
 	return openLock(path, os.O_CREATE|os.O_RDWR, syscall.LOCK_EX)
 }
 
-// tryShare takes a lock on path that others may take with tryShare, too, or
-// returns errLocked. The file must exist.
-func tryShare(path string) (*fileLock, error) {
+// TryShare takes a lock on path that others may take with TryShare, too, or
+// returns ErrLocked. The file must exist.
+func TryShare(path string) (*FileLock, error) {
 	return openLock(path, os.O_RDONLY, syscall.LOCK_SH)
 }
 
-func openLock(path string, flag, how int) (*fileLock, error) {
+func openLock(path string, flag, how int) (*FileLock, error) {
 	f, err := os.OpenFile(path, flag, 0o600)
 	if err != nil {
 		return nil, err
@@ -40,20 +41,20 @@ func openLock(path string, flag, how int) (*fileLock, error) {
 		}
 	}
 	if err == syscall.EWOULDBLOCK {
-		err = errLocked
+		err = ErrLocked
 	}
 	if err != nil {
 		f.Close()
 		return nil, err
 	}
-	return &fileLock{f}, nil
+	return &FileLock{f}, nil
 }
 
-// waitLock takes the lock on path and calls waiting once if another has it.
-func waitLock(ctx context.Context, path string, waiting func()) (*fileLock, error) {
+// WaitLock takes the lock on path and calls waiting once if another has it.
+func WaitLock(ctx context.Context, path string, waiting func()) (*FileLock, error) {
 	for {
-		l, err := tryLock(path)
-		if err != errLocked {
+		l, err := TryLock(path)
+		if err != ErrLocked {
 			return l, err
 		}
 		if waiting != nil {
@@ -68,14 +69,15 @@ func waitLock(ctx context.Context, path string, waiting func()) (*fileLock, erro
 	}
 }
 
-func (l *fileLock) unlock() { l.f.Close() }
+// Unlock lets the lock go.
+func (l *FileLock) Unlock() { l.f.Close() }
 
-// stateDir returns a directory of this user alone for lock files and node
-// data. It lies in the temporary directory, where anyone could have made one
+// StateDir returns a directory of this user alone for lock files and the
+// data of servers. It lies in the temporary directory, where anyone could have made one
 // of that name, so its owner and mode are checked.
-func stateDir() (string, error) {
+func StateDir() (string, error) {
 	fail := func(err error) (string, error) {
-		return "", fmt.Errorf("make a directory for node data: %w", dirHint(err))
+		return "", fmt.Errorf("make a directory for the data of servers: %w", DirHint(err))
 	}
 	dir, err := filepath.Abs(filepath.Join(os.TempDir(), fmt.Sprintf("genreport-%d", os.Getuid())))
 	if err != nil {
@@ -90,13 +92,13 @@ func stateDir() (string, error) {
 	}
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !info.IsDir() || info.Mode().Perm()&0o022 != 0 || !ok || int(st.Uid) != os.Getuid() {
-		return "", fmt.Errorf("directory for node data %s: it is not a directory that only you can write to; remove it, or set TMPDIR", dir)
+		return "", fmt.Errorf("directory for the data of servers %s: it is not a directory that only you can write to; remove it, or set TMPDIR", dir)
 	}
 	return dir, nil
 }
 
-// dirHint adds to an error of the file system what can be done about it.
-func dirHint(err error) error {
+// DirHint adds to an error of the file system what can be done about it.
+func DirHint(err error) error {
 	var errno syscall.Errno
 	if !errors.As(err, &errno) {
 		return err

@@ -1,4 +1,4 @@
-package broker
+package debian
 
 import (
 	"errors"
@@ -8,41 +8,41 @@ import (
 	"syscall"
 )
 
-// Ports are taken from firstPort on, well above the standard ones of RabbitMQ's
-// (4369 to 5672, 15672, 25672) neighbours and below the ephemeral range.
+// Ports are taken from firstPort on, well above the standard ones of MySQL (3306)
+// and RabbitMQ (4369 to 5672, 15672, 25672), and below the ephemeral range.
 const (
 	firstPort = 9500
 	lastPort  = 15000
 )
 
-// A port is a TCP port that no other run on this machine takes while it is held.
-type port struct {
-	number int
+// A Port is a TCP port that no other run on this machine takes while it is held.
+type Port struct {
+	Number int
 	claim  net.Listener
 }
 
-// reservePorts reserves n ports that nothing listens on, on any address. A
+// ReservePorts reserves n ports that nothing listens on, on any address. A
 // claim on each keeps other runs away between the check and the moment the
-// node binds it, which is seconds later.
-func reservePorts(n int) ([]port, error) {
-	var got []port
+// server binds it, which is seconds later.
+func ReservePorts(n int) ([]Port, error) {
+	var got []Port
 	for number := firstPort; number <= lastPort && len(got) < n; number++ {
 		claim, err := claimPort(number)
 		if errors.Is(err, syscall.EADDRINUSE) {
 			continue
 		}
 		if err != nil {
-			releasePorts(got)
+			ReleasePorts(got)
 			return nil, fmt.Errorf("reserve port %d: %w", number, err)
 		}
-		if !portFree(number) {
+		if !PortFree(number) {
 			claim.Close()
 			continue
 		}
-		got = append(got, port{number, claim})
+		got = append(got, Port{number, claim})
 	}
 	if len(got) < n {
-		releasePorts(got)
+		ReleasePorts(got)
 		return nil, fmt.Errorf("no %d free ports between %d and %d", n, firstPort, lastPort)
 	}
 	return got, nil
@@ -56,15 +56,16 @@ func claimPort(number int) (net.Listener, error) {
 	return net.Listen("unix", "@genreport/port/"+strconv.Itoa(number))
 }
 
-func releasePorts(ports []port) {
+// ReleasePorts lets ports go.
+func ReleasePorts(ports []Port) {
 	for _, p := range ports {
 		p.claim.Close()
 	}
 }
 
-// portFree reports whether the port can be bound on every address. It binds
+// PortFree reports whether the port can be bound on every address. It binds
 // without listening, so that nothing can be reached meanwhile.
-func portFree(number int) bool {
+func PortFree(number int) bool {
 	return bindable(syscall.AF_INET, &syscall.SockaddrInet4{Port: number}) &&
 		bindable(syscall.AF_INET6, &syscall.SockaddrInet6{Port: number})
 }
@@ -76,7 +77,7 @@ func bindable(family int, address syscall.Sockaddr) bool {
 		return family == syscall.AF_INET6
 	}
 	defer syscall.Close(fd)
-	// As the node itself does: connections of the past must not block a port.
+	// As servers do: connections of the past must not block a port.
 	syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1)
 	if family == syscall.AF_INET6 {
 		syscall.SetsockoptInt(fd, syscall.IPPROTO_IPV6, syscall.IPV6_V6ONLY, 1)

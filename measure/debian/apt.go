@@ -1,4 +1,4 @@
-package broker
+package debian
 
 import (
 	"context"
@@ -11,19 +11,19 @@ import (
 	"strings"
 )
 
-// Available returns the version of rabbitmq-server that the archive has now
+// Available returns the version of the image's package that the archive has now
 // for a suite. It downloads the suite's package index (some MB; nothing if
 // it has not changed) into the cache; the machine's own apt state stays as it is.
-func (d Debian) Available(ctx context.Context, suite string) (version string, err error) {
-	if err := checkSuite(suite); err != nil {
+func (d Debian) Available(ctx context.Context, image Image, suite string) (version string, err error) {
+	if err := image.CheckSuite(suite); err != nil {
 		return "", err
 	}
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("ask the archive for rabbitmq-server in Debian %s: %w", suite, err)
+			err = fmt.Errorf("ask the archive for %s in Debian %s: %w", image.Version, suite, err)
 		}
 	}()
-	if err := needTools("apt-get", "apt-cache", "apt-config"); err != nil {
+	if err := NeedTools("apt-get", "apt-cache", "apt-config"); err != nil {
 		return "", err
 	}
 	keyring, err := archiveKeyring()
@@ -42,21 +42,21 @@ func (d Debian) Available(ctx context.Context, suite string) (version string, er
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
-	lock, err := waitLock(ctx, filepath.Join(cache, "apt", suite+".lock"), nil)
+	lock, err := WaitLock(ctx, filepath.Join(cache, "apt", suite+".lock"), nil)
 	if err != nil {
 		return "", err
 	}
-	defer lock.unlock()
+	defer lock.Unlock()
 	options, err := privateApt(dir, suite, mirror, keyring)
 	if err != nil {
 		return "", err
 	}
 	if out, err := runApt(ctx, "apt-get", append(options, "update")); err != nil {
-		return "", mirrorError(suite, mirror, out, err)
+		return "", mirrorError(image, suite, mirror, out, err)
 	}
-	out, err := runApt(ctx, "apt-cache", append(options, "show", "--no-all-versions", "rabbitmq-server"))
+	out, err := runApt(ctx, "apt-cache", append(options, "show", "--no-all-versions", image.Version))
 	if err != nil {
-		return "", mirrorError(suite, mirror, out, err)
+		return "", mirrorError(image, suite, mirror, out, err)
 	}
 	for _, line := range strings.Split(out, "\n") {
 		if v, ok := strings.CutPrefix(line, "Version: "); ok {
@@ -212,7 +212,7 @@ func mirrorFile(uri string, readFile func(string) ([]byte, error)) string {
 
 // mirrorError explains a failure of apt or mmdebstrap with what was said
 // that matters, and what to do about it.
-func mirrorError(suite, mirror, said string, err error) error {
+func mirrorError(image Image, suite, mirror, said string, err error) error {
 	if u, parseErr := url.Parse(mirror); parseErr == nil && u.User != nil {
 		said = strings.ReplaceAll(said, u.User.String()+"@", "")
 	}
@@ -223,20 +223,20 @@ func mirrorError(suite, mirror, said string, err error) error {
 			why = append(why, line)
 		}
 	}
-	text := lastLines(strings.Join(why, "\n"), 6)
+	text := LastLines(strings.Join(why, "\n"), 6)
 	if text == "" {
-		text = lastLines(said, 6)
+		text = LastLines(said, 6)
 	}
-	return fmt.Errorf("%s: %w; it said:\n%s", mirrorRemedy(suite, said, namespaceHint()), err, text)
+	return fmt.Errorf("%s: %w; it said:\n%s", mirrorRemedy(image, suite, said, NamespaceHint()), err, text)
 }
 
-func mirrorRemedy(suite, said, hint string) string {
+func mirrorRemedy(image Image, suite, said, hint string) string {
 	has := func(s string) bool { return strings.Contains(said, s) }
 	switch {
 	case has("does not have a Release file"), has("404"):
-		return fmt.Sprintf("the mirror has no suite %q (known good: %s)", suite, knownSuites)
+		return fmt.Sprintf("the mirror has no suite %q (known good: %s)", suite, image.known())
 	case has("Unable to locate package"), has("No packages found"), has("has no installation candidate"):
-		return fmt.Sprintf("suite %q lacks a package that is needed (known good: %s)", suite, knownSuites)
+		return fmt.Sprintf("suite %q lacks a package that is needed (known good: %s)", suite, image.known())
 	case has("Could not resolve"), has("Could not connect"), has("Temporary failure"), has("Connection failed"):
 		return "the mirror can't be reached: check the network, or give another with --mirror or GENREPORT_MIRROR"
 	case has("NO_PUBKEY"), has("is not signed"), has("signatures"):

@@ -1,4 +1,4 @@
-package broker
+package debian
 
 import (
 	"bytes"
@@ -14,8 +14,6 @@ import (
 	"time"
 )
 
-const knownSuites = "bookworm, trixie, forky"
-
 // Debian makes and finds root file systems built from Debian's archive.
 type Debian struct {
 	// Cache is the directory of finished root file systems; default
@@ -28,10 +26,6 @@ type Debian struct {
 	Log func(string)
 }
 
-// A build that does not carry this number was made by another recipe (other
-// packages or mount points) and is not used.
-const recipe = 2
-
 const (
 	manifestFile = "manifest.json"
 	rootDir      = "root"
@@ -39,35 +33,37 @@ const (
 
 // manifest describes a finished build. It is written last.
 type manifest struct {
+	// Image is the image's name. The image without one has always left it out.
+	Image   string    `json:"image,omitempty"`
 	Recipe  int       `json:"recipe"`
 	Suite   string    `json:"suite"`
 	Package string    `json:"package"`
 	Built   time.Time `json:"built"`
 }
 
-// Ensure returns the newest finished root file system of a suite, and builds
-// one (about 30 s and a download of some 100 MB) if there is none. It needs no
+// Ensure returns the newest finished root file system of an image and suite, and
+// builds one (about 30 s and a download of some 100 MB) if there is none. It needs no
 // network when there is one. Two processes that need the same build make it once.
-func (d Debian) Ensure(ctx context.Context, suite string) (Rootfs, error) {
-	return d.ensure(ctx, suite, "")
+func (d Debian) Ensure(ctx context.Context, image Image, suite string) (Rootfs, error) {
+	return d.ensure(ctx, image, suite, "")
 }
 
 // Refresh asks the archive what it has now and builds that if it isn't cached.
-// Older builds of the suite that nobody uses are removed then.
-func (d Debian) Refresh(ctx context.Context, suite string) (Rootfs, error) {
-	version, err := d.Available(ctx, suite)
+// Older builds of the image and suite that nobody uses are removed then.
+func (d Debian) Refresh(ctx context.Context, image Image, suite string) (Rootfs, error) {
+	version, err := d.Available(ctx, image, suite)
 	if err != nil {
 		return Rootfs{}, err
 	}
-	return d.ensure(ctx, suite, version)
+	return d.ensure(ctx, image, suite, version)
 }
 
 // ensure is Ensure for the given package version, or for any if it is empty.
-func (d Debian) ensure(ctx context.Context, suite, version string) (Rootfs, error) {
-	if err := checkSuite(suite); err != nil {
+func (d Debian) ensure(ctx context.Context, image Image, suite, version string) (Rootfs, error) {
+	if err := image.CheckSuite(suite); err != nil {
 		return Rootfs{}, err
 	}
-	if r, ok, err := d.find(suite, version); err != nil || ok {
+	if r, ok, err := d.find(image, suite, version); err != nil || ok {
 		return r, err
 	}
 	cache, err := d.cacheDir()
@@ -77,29 +73,29 @@ func (d Debian) ensure(ctx context.Context, suite, version string) (Rootfs, erro
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return Rootfs{}, fmt.Errorf("make the cache of root file systems: %w", err)
 	}
-	lock, err := waitLock(ctx, filepath.Join(cache, suite+".lock"), func() {
-		d.log("waiting for another process that builds " + suite)
+	lock, err := WaitLock(ctx, filepath.Join(cache, image.key(suite)+".lock"), func() {
+		d.log("waiting for another process that builds " + image.key(suite))
 	})
 	if err != nil {
 		return Rootfs{}, fmt.Errorf("lock the cache of root file systems for %s: %w", suite, err)
 	}
-	defer lock.unlock()
+	defer lock.Unlock()
 	// The other process may have made it while we waited.
-	if r, ok, err := d.find(suite, version); err != nil || ok {
+	if r, ok, err := d.find(image, suite, version); err != nil || ok {
 		return r, err
 	}
-	r, err := d.build(ctx, cache, suite)
+	r, err := d.build(ctx, cache, image, suite)
 	if err != nil {
 		return Rootfs{}, fmt.Errorf("build a root file system of Debian %s: %w", suite, err)
 	}
-	d.prune(cache, r)
+	d.prune(cache, image, r)
 	return r, nil
 }
 
 // find returns the newest finished build of a suite (and version, if given),
 // and keeps it from being pruned.
-func (d Debian) find(suite, version string) (Rootfs, bool, error) {
-	list, err := d.Cached()
+func (d Debian) find(image Image, suite, version string) (Rootfs, bool, error) {
+	list, err := d.Cached(image)
 	if err != nil {
 		return Rootfs{}, false, err
 	}
@@ -116,38 +112,38 @@ func (d Debian) find(suite, version string) (Rootfs, bool, error) {
 // hold keeps a build from being pruned. It returns false if that came first.
 func (r Rootfs) hold() (Rootfs, bool) {
 	build := filepath.Dir(r.Dir)
-	lock, err := tryShare(filepath.Join(build, manifestFile))
+	lock, err := TryShare(filepath.Join(build, manifestFile))
 	if err != nil {
 		return Rootfs{}, false
 	}
 	// It may have been renamed between our look and the lock.
-	if _, err := readBuild(build); err != nil {
-		lock.unlock()
+	if _, err := readBuild(build, r.image); err != nil {
+		lock.Unlock()
 		return Rootfs{}, false
 	}
 	r.use = lock
 	return r, true
 }
 
-// prune removes the builds of a suite that are older than r, which was just
+// prune removes the builds of an image and suite that are older than r, which was just
 // made, or of an older recipe, except those in use. The caller holds the
 // suite's lock.
-func (d Debian) prune(cache string, r Rootfs) {
+func (d Debian) prune(cache string, image Image, r Rootfs) {
 	entries, _ := os.ReadDir(cache)
 	for _, e := range entries {
 		dir := filepath.Join(cache, e.Name())
 		m, err := readManifest(dir)
-		if err != nil || strings.HasPrefix(e.Name(), partialPrefix) || m.Suite != r.Suite || filepath.Join(dir, rootDir) == r.Dir ||
-			m.Recipe > recipe || (m.Recipe == recipe && m.Built.After(r.Built)) {
+		if err != nil || strings.HasPrefix(e.Name(), partialPrefix) || m.Image != image.Name || m.Suite != r.Suite || filepath.Join(dir, rootDir) == r.Dir ||
+			m.Recipe > image.Recipe || (m.Recipe == image.Recipe && m.Built.After(r.Built)) {
 			continue
 		}
-		what := "the older root file system of Debian " + m.Suite + " with RabbitMQ " + m.Package
-		lock, err := tryLock(filepath.Join(dir, manifestFile))
+		what := "the older root file system of Debian " + m.Suite + " with " + image.Version + " " + m.Package
+		lock, err := TryLock(filepath.Join(dir, manifestFile))
 		if err == nil && runsFrom(filepath.Join(dir, rootDir)) {
-			lock.unlock()
-			err = errLocked
+			lock.Unlock()
+			err = ErrLocked
 		}
-		if errors.Is(err, errLocked) {
+		if errors.Is(err, ErrLocked) {
 			d.log("keeping " + what + ", which is in use")
 			continue
 		}
@@ -157,7 +153,7 @@ func (d Debian) prune(cache string, r Rootfs) {
 			if err = os.Rename(dir, old); err == nil {
 				err = removeTree(old)
 			}
-			lock.unlock()
+			lock.Unlock()
 		}
 		if err != nil {
 			d.log("can't remove " + what + ": " + err.Error())
@@ -180,9 +176,9 @@ func runsFrom(root string) bool {
 	return false
 }
 
-// Cached lists the finished root file systems by suite, then from old to new.
-// What was interrupted, or made by another recipe, is not among them.
-func (d Debian) Cached() ([]Rootfs, error) {
+// Cached lists the finished root file systems of an image by suite, then from old
+// to new. What was interrupted, or made by another recipe, is not among them.
+func (d Debian) Cached(image Image) ([]Rootfs, error) {
 	cache, err := d.cacheDir()
 	if err != nil {
 		return nil, err
@@ -199,7 +195,7 @@ func (d Debian) Cached() ([]Rootfs, error) {
 		if !e.IsDir() || strings.HasPrefix(e.Name(), partialPrefix) {
 			continue
 		}
-		if r, err := readBuild(filepath.Join(cache, e.Name())); err == nil {
+		if r, err := readBuild(filepath.Join(cache, e.Name()), image); err == nil {
 			list = append(list, r)
 		}
 	}
@@ -230,16 +226,16 @@ func readManifest(dir string) (manifest, error) {
 	return m, nil
 }
 
-// readBuild reads a finished build; anything else is an error.
-func readBuild(dir string) (Rootfs, error) {
+// readBuild reads a finished build of an image; anything else is an error.
+func readBuild(dir string, image Image) (Rootfs, error) {
 	m, err := readManifest(dir)
 	if err != nil {
 		return Rootfs{}, err
 	}
-	if m.Recipe != recipe || m.Package == "" || checkSuite(m.Suite) != nil {
-		return Rootfs{}, errors.New("manifest: of another recipe")
+	if m.Image != image.Name || m.Recipe != image.Recipe || m.Package == "" || image.CheckSuite(m.Suite) != nil {
+		return Rootfs{}, errors.New("manifest: of another image or recipe")
 	}
-	r := Rootfs{Dir: filepath.Join(dir, rootDir), Suite: m.Suite, Package: m.Package, Built: m.Built}
+	r := Rootfs{Dir: filepath.Join(dir, rootDir), Suite: m.Suite, Package: m.Package, Built: m.Built, image: image}
 	if info, err := os.Stat(r.Dir); err != nil || !info.IsDir() {
 		return Rootfs{}, errors.New("no root file system in it")
 	}

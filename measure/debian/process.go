@@ -1,4 +1,4 @@
-package broker
+package debian
 
 import (
 	"bytes"
@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// A process is one line of /proc/PID/stat.
-type process struct {
-	pid, parent int
-	name        string
-	state       byte
+// A Process is one line of /proc/PID/stat.
+type Process struct {
+	PID, Parent int
+	Name        string // at most 15 octets
+	State       byte   // R, S, D, T, Z, …
 	ticks       uint64 // user and system time, reaped children included
 }
 
@@ -20,63 +20,64 @@ type process struct {
 // that Debian has.
 const tick = 10 * time.Millisecond
 
-// descendants returns the processes below root, parents first. Ordinary
+// Descendants returns the processes below root, parents first. Ordinary
 // errors mean that a process has ended meanwhile.
-func descendants(root int) ([]process, error) {
+func Descendants(root int) ([]Process, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil, fmt.Errorf("list processes: %w", err)
 	}
-	children := map[int][]process{}
+	children := map[int][]Process{}
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
 		if err != nil {
 			continue
 		}
-		if p, err := readProcess(pid); err == nil {
-			children[p.parent] = append(children[p.parent], p)
+		if p, err := ReadProcess(pid); err == nil {
+			children[p.Parent] = append(children[p.Parent], p)
 		}
 	}
-	below := append([]process(nil), children[root]...)
+	below := append([]Process(nil), children[root]...)
 	for i := 0; i < len(below); i++ {
-		below = append(below, children[below[i].pid]...)
+		below = append(below, children[below[i].PID]...)
 	}
 	return below, nil
 }
 
-func readProcess(pid int) (process, error) {
+// ReadProcess reads what the kernel tells of a process.
+func ReadProcess(pid int) (Process, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return process{}, err
+		return Process{}, err
 	}
 	return parseStat(data)
 }
 
 // parseStat reads "pid (name) state ppid …". The name may hold blanks and
 // parentheses: it ends at the last one.
-func parseStat(data []byte) (process, error) {
+func parseStat(data []byte) (Process, error) {
 	open, end := bytes.IndexByte(data, '('), bytes.LastIndexByte(data, ')')
 	if open < 0 || end < open {
-		return process{}, fmt.Errorf("process status: no name in it")
+		return Process{}, fmt.Errorf("process status: no name in it")
 	}
 	pid, err := strconv.Atoi(string(bytes.TrimSpace(data[:open])))
 	if err != nil {
-		return process{}, fmt.Errorf("process status: %w", err)
+		return Process{}, fmt.Errorf("process status: %w", err)
 	}
 	fields := bytes.Fields(data[end+1:])
 	if len(fields) < 15 {
-		return process{}, fmt.Errorf("process status: %d fields after the name", len(fields))
+		return Process{}, fmt.Errorf("process status: %d fields after the name", len(fields))
 	}
-	p := process{pid: pid, name: string(data[open+1 : end]), state: fields[0][0]}
-	if p.parent, err = strconv.Atoi(string(fields[1])); err != nil {
-		return process{}, fmt.Errorf("process status: %w", err)
+	p := Process{PID: pid, Name: string(data[open+1 : end]), State: fields[0][0]}
+	if p.Parent, err = strconv.Atoi(string(fields[1])); err != nil {
+		return Process{}, fmt.Errorf("process status: %w", err)
 	}
 	// utime, stime, and those of children that were waited for: fields 14 to
 	// 17 of the line, of which three stand before the ones here.
 	for _, f := range fields[11:15] {
 		n, err := strconv.ParseUint(string(f), 10, 64)
 		if err != nil {
-			return process{}, fmt.Errorf("process status: %w", err)
+			return Process{}, fmt.Errorf("process status: %w", err)
 		}
 		p.ticks += n
 	}
@@ -87,7 +88,7 @@ func parseStat(data []byte) (process, error) {
 // included. Each process counts itself and the children it has reaped; whoever
 // lost its parent is reaped by the first process of its PID namespace.
 func cpuBelow(root int) (time.Duration, error) {
-	list, err := descendants(root)
+	list, err := Descendants(root)
 	if err != nil {
 		return 0, err
 	}
