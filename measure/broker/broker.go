@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -176,10 +177,7 @@ func (b *Broker) QueueDepth(ctx context.Context, queue string) (int, error) {
 	if err != nil {
 		return 0, errURL
 	}
-	vhost := "/"
-	if u.Path != "" {
-		vhost = strings.TrimPrefix(u.Path, "/")
-	}
+	vhost := cmp.Or(strings.TrimPrefix(u.Path, "/"), "/") // as clients take it
 	return b.management.queueDepth(ctx, vhost, queue)
 }
 

@@ -131,8 +131,9 @@ func (s *server) open(ctx context.Context, label string) (*Database, error) {
 	return d, nil
 }
 
-// firstStatements make our database and user. The account that the server comes
-// with has no password: nobody needs it.
+// firstStatements make our database and user. The accounts that a server comes
+// with have no password, and nobody needs them: MySQL has root@localhost, MariaDB
+// the others too.
 func firstStatements(password string) string {
 	user := "'" + databaseName + "'@'127.0.0.1'"
 	return strings.Join([]string{
@@ -141,7 +142,7 @@ func firstStatements(password string) string {
 		"CREATE USER " + user + " IDENTIFIED BY '" + password + "';",
 		"GRANT ALL ON " + databaseName + ".* TO " + user + ";",
 		"GRANT PROCESS ON *.* TO " + user + ";",
-		"DROP USER IF EXISTS 'root'@'localhost';",
+		"DROP USER IF EXISTS 'root'@'localhost', 'root'@'127.0.0.1', 'root'@'::1';",
 	}, "\n") + "\n"
 }
 
@@ -255,7 +256,7 @@ func (s *server) arguments(extra ...string) []string {
 		"innodb_flush_log_at_trx_commit": "1", "skip_log_bin": "",
 	}
 	if s.kind == MySQL {
-		set["mysqlx"] = "OFF"             // another port
+		set["mysqlx"] = "OFF"            // another port
 		set["secure_file_priv"] = "NULL" // its default is a directory that does not exist
 	} else {
 		program = "mariadbd"

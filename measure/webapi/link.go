@@ -183,13 +183,18 @@ func (l *link) current() (*amqp.Connection, error) {
 	return l.conn, nil
 }
 
-// writable waits while the broker has blocked its publishers: what is written
-// meanwhile only fills the socket's buffers. Without a connection it fails at
-// once.
+// writable fails at once without a connection, and waits while the broker has
+// blocked its publishers.
 func (l *link) writable(ctx context.Context) error {
 	if _, err := l.current(); err != nil {
 		return err
 	}
+	return l.unblocked(ctx)
+}
+
+// unblocked waits while the broker has blocked its publishers: what is written
+// meanwhile only fills the socket's buffers.
+func (l *link) unblocked(ctx context.Context) error {
 	l.mu.Lock()
 	blocked := l.blocked
 	l.mu.Unlock()
