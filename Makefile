@@ -4,7 +4,7 @@ PAGES ?= public
 GENREPORT = build/genreport
 
 .DELETE_ON_ERROR:
-.PHONY: help report test soak variance setup setup-test assets build check-format lint unit screenshots clean
+.PHONY: help report test soak variance watch-cost setup setup-test assets build check-format lint unit screenshots clean
 
 help: ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -25,6 +25,9 @@ soak: setup ## many kills of genreport and of its broker at random moments, some
 
 variance: setup ## where the noise of a throughput comes from: node, queue or window; best on a quiet machine
 	GENREPORT_VARIANCE=1 go test -count=1 -timeout 60m -v -p 1 -run 'TestVariance|TestIdleNodes' ./measure/experiments ./measure/runner
+
+watch-cost: setup ## what it costs a broker that its memory is read once a second, some 25 minutes; best on a quiet machine
+	GENREPORT_VARIANCE=1 go test -count=1 -timeout 60m -v -run TestWatchCost ./measure/experiments
 
 setup: ## system packages for measuring and rendering (apt-get)
 	@scripts/apt-install mmdebstrap:mmdebstrap bubblewrap:bwrap uidmap:newuidmap debian-archive-keyring nodejs:node npm:npm wrk:wrk

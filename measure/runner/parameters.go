@@ -57,7 +57,7 @@ func resolve(all, measured []experiments.Experiment, settings []Setting) (map[st
 		}
 		meant := withParameter(measured, s)
 		if len(meant) == 0 {
-			return nil, fmt.Errorf("parameter %s: it belongs to %s, which is not measured here", s, strings.Join(names(having), " and "))
+			return nil, fmt.Errorf("parameter %s belongs to %s, and that is not measured here", s, strings.Join(names(having), " or "))
 		}
 		for _, e := range meant {
 			v, err := e.Settable.Parse(s.Name, s.Value)

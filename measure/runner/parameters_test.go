@@ -57,8 +57,8 @@ func TestSettings(t *testing.T) {
 		{"unknown to one", Selection{}, []Setting{{"b", "size", "20"}}, nil, `unknown parameter "size" of b; there are rate`},
 		{"of one that has none", Selection{}, []Setting{{"c", "size", "20"}}, nil, `unknown parameter "size" of c; there are none at all`},
 		{"no such experiment", Selection{}, []Setting{{"d", "size", "20"}}, nil, `parameter d:size=20: no experiment is called "d"; there are a, b, c`},
-		{"not selected", Selection{Experiments: []string{"[bc]"}}, []Setting{{"", "size", "20"}}, nil, "parameter size=20: it belongs to a, which is not measured here"},
-		{"no cell of it", Selection{Cases: []measure.Labels{{"n": "3"}}}, []Setting{{"", "rate", "20"}}, nil, "it belongs to a and b, which is not measured here"},
+		{"not selected", Selection{Experiments: []string{"[bc]"}}, []Setting{{"", "size", "20"}}, nil, "parameter size=20 belongs to a, and that is not measured here"},
+		{"no cell of it", Selection{Cases: []measure.Labels{{"n": "3"}}}, []Setting{{"", "rate", "20"}}, nil, "parameter rate=20 belongs to a or b, and that is not measured here"},
 		{"too much", Selection{}, []Setting{{"a", "rate", "1001"}}, nil, "parameter rate of a: 1001 is not in 1…1000"},
 		{"no number", Selection{}, []Setting{{"a", "rate", "many"}}, nil, `parameter rate of a: "many" is not a number`},
 	} {
