@@ -18,14 +18,24 @@ import (
 	"genreport/measure/broker"
 	"genreport/measure/debian"
 	"genreport/measure/load"
+	"genreport/measure/webapi"
 )
 
 // workerVariable makes this test binary the Go load client.
 const workerVariable = "GENREPORT_EXPERIMENTS_TEST_WORKER"
 
+// webapiVariable makes the test binary a process of the web API.
+const webapiVariable = "GENREPORT_TEST_WEBAPI"
+
 func TestMain(m *testing.M) {
 	if os.Getenv(workerVariable) != "" {
 		if load.Work(context.Background(), os.Stdin, os.Stdout) != nil {
+			os.Exit(1)
+		}
+		return
+	}
+	if os.Getenv(webapiVariable) != "" {
+		if webapi.Serve(os.Stdin, os.Stdout) != nil {
 			os.Exit(1)
 		}
 		return
@@ -77,7 +87,8 @@ func env(t *testing.T) Env {
 func TestAll(t *testing.T) {
 	// Public names: file names and references use them.
 	want := []string{"channel-limit", "channel-cost", "channel-throughput", "connection-throughput",
-		"quorum-memory", "quorum-drain", "websocket-throughput", "connection-memory"}
+		"quorum-memory", "quorum-drain", "websocket-throughput", "connection-memory",
+		"webapi-saturation", "webapi-latency", "webapi-scale", "webapi-integrity"}
 	var names []string
 	name := regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`)
 	for _, e := range All() {
@@ -108,9 +119,9 @@ func TestAll(t *testing.T) {
 }
 
 func checkProfile(t *testing.T, e Experiment, p Profile) {
-	// Three at least; where several versions are compared, which takes minutes each,
-	// once when things are tried out.
-	if n := e.Repeats(p); n < 3 && !(len(e.Brokers) > 1 && p == Quick && n == 1) {
+	// Three at least; where that takes minutes, since several versions are compared
+	// or each cell lasts, once when things are tried out.
+	if n := e.Repeats(p); n < 3 && !((len(e.Brokers) > 1 || e.Database) && p == Quick && n == 1) {
 		t.Errorf("%d repeats", n)
 	}
 	// The format's own rules know units and directions.
@@ -127,7 +138,7 @@ func checkProfile(t *testing.T, e Experiment, p Profile) {
 		if seen[l] {
 			t.Errorf("%s is there twice", l)
 		}
-		if _, ok := load.KindOf(c.Labels["client"]); !ok {
+		if _, ok := load.KindOf(c.Labels["client"]); !ok && !e.Database { // whose load is HTTP
 			t.Errorf("%s: no such client", l)
 		}
 		seen[l] = true
@@ -155,7 +166,16 @@ func checkProfile(t *testing.T, e Experiment, p Profile) {
 			}
 		}
 	}
-	// Profiles change sizes and repeats, never which cases there are.
+	// Profiles change sizes and repeats, never which cases there are; but where each
+	// takes seconds, quick leaves some out.
+	if p == Quick && e.Database {
+		for l := range seen {
+			if !slices.ContainsFunc(e.Cases(Standard), func(c Case) bool { return c.Labels.String() == l }) {
+				t.Errorf("%s is a case of quick and not of standard", l)
+			}
+		}
+		return
+	}
 	var others []string
 	for _, c := range e.Cases(Standard) {
 		others = append(others, c.Labels.String())

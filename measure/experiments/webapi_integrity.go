@@ -34,7 +34,7 @@ const (
 
 // faultSeconds is the length of the load in which something dies: long enough for
 // a node to be back before it ends.
-func faultSeconds(p Profile) int { return p.pick(18, 25, 25) }
+func faultSeconds(p Profile) int { return p.pick(15, 25, 25) }
 
 // webapiIntegrity counts posts that were lost or doubled when something stops or
 // dies.
@@ -59,6 +59,7 @@ func webapiIntegrity() Experiment {
 			"redelivered": posts("deliveries that the broker marked as redelivered", measure.Neither),
 			"outage":      webTime("longest time without a successful answer"),
 		},
+		Series:  map[string]string{"sent": "posts sent in each second, where something dies under load", "accepted": "posts answered with success in each second, where something dies under load"},
 		Repeats: func(p Profile) int { return p.pick(1, 3, 6) },
 		Params: func(p Profile) map[string]string {
 			return webParams(p, map[string]string{"posts": strconv.Itoa(stoppedPosts), "backlog_posts": strconv.Itoa(backlogPosts), "rate": strconv.Itoa(faultRate),
@@ -70,6 +71,13 @@ func webapiIntegrity() Experiment {
 			add := func(scenario string, mode webapi.Mode, unique string, seconds int) {
 				out = append(out, Case{Labels: measure.Labels{"scenario": scenario, "mode": string(mode), "unique": unique},
 					Fresh: scenario == brokerKilled || scenario == brokerKilledLoad, Estimate: time.Duration(seconds) * time.Second})
+			}
+			if p == Quick { // what can be seen in a minute
+				add(consumersStopped, webapi.AsyncConfirm, "no", 9)
+				add(brokerKilledLoad, webapi.Async, "no", faultSeconds(p)+6)
+				add(brokerKilledLoad, webapi.AsyncConfirm, "no", faultSeconds(p)+6)
+				add(consumerKilled, webapi.AsyncConfirm, "no", 4)
+				return out
 			}
 			for _, mode := range []webapi.Mode{webapi.Async, webapi.AsyncConfirm} {
 				add(consumersStopped, mode, "no", 9)
@@ -117,7 +125,8 @@ func measureWebIntegrity(ctx context.Context, env Env, c Case) (s Sample, err er
 		sent, redelivered, err = w.killConsumer(ctx)
 	case brokerKilledLoad, databaseKilled:
 		sent, err = w.killUnderLoad(ctx, scenario, faultSeconds(env.Profile))
-		s.Values["outage"] = outage(sent)
+		s.Values["outage"] = measure.Float(sent.LongestGap)
+		s.Series = map[string]measure.Series{"sent": sent.Series[webapi.SeriesSent], "accepted": sent.Series[webapi.SeriesAccepted]}
 	default:
 		err = fmt.Errorf("unknown scenario %q", scenario)
 	}
@@ -272,23 +281,4 @@ func (w *webSystem) killUnderLoad(ctx context.Context, scenario string, seconds 
 		return webapi.Outcome{}, err
 	}
 	return g.Wait(ctx)
-}
-
-// outage is the longest stretch of whole seconds in which no post was answered
-// with success.
-func outage(sent webapi.Outcome) measure.Value {
-	accepted, ok := sent.Series["accepted"]
-	if !ok {
-		return measure.Missing("the load generator did not count its answers by second")
-	}
-	longest, now := 0, 0
-	for _, v := range accepted.Values[:max(0, len(accepted.Values)-1)] {
-		if n, _ := v.Int64(); v.OK() && n == 0 {
-			now++
-			longest = max(longest, now)
-		} else {
-			now = 0
-		}
-	}
-	return measure.Float(float64(longest))
 }

@@ -22,7 +22,7 @@ const (
 // webLoads are shares of each mode's own saturation, in percent.
 func webLoads(p Profile) []int {
 	if p == Quick {
-		return []int{50, 105}
+		return []int{50}
 	}
 	return []int{10, 25, 50, 75, 90, 105}
 }
@@ -31,7 +31,7 @@ func webLoads(p Profile) []int {
 type webPlan struct{ calibrate, load, drainAtMost int }
 
 func webPlanOf(p Profile) webPlan {
-	return webPlan{calibrate: p.pick(1, 3, 3), load: p.pick(3, 12, 20), drainAtMost: p.pick(3, 10, 10)}
+	return webPlan{calibrate: p.pick(1, 3, 3), load: p.pick(2, 12, 20), drainAtMost: p.pick(2, 10, 10)}
 }
 
 // webapiLatency asks how long a post takes until it is answered, and until it is

@@ -19,7 +19,7 @@ const (
 )
 
 func wrkDuration(p Profile) time.Duration {
-	return time.Duration(p.pick(4, 30, 30)) * time.Second
+	return time.Duration(p.pick(2, 30, 30)) * time.Second
 }
 
 // webapiSaturation asks how many posts a web API takes when it writes them to the

@@ -9,7 +9,7 @@ import (
 	"genreport/measure/webapi"
 )
 
-func scaleSeconds(p Profile) int { return p.pick(3, 12, 20) }
+func scaleSeconds(p Profile) int { return p.pick(2, 12, 20) }
 
 // webapiScale asks what more consumers, and more instances of the API, bring.
 func webapiScale() Experiment {
@@ -38,6 +38,13 @@ func webapiScale() Experiment {
 			add := func(mode webapi.Mode, instances, consumers, workers int) {
 				out = append(out, Case{Estimate: time.Duration(scaleSeconds(p)+3) * time.Second, Labels: measure.Labels{"mode": string(mode),
 					"instances": strconv.Itoa(instances), "consumers": strconv.Itoa(consumers), "workers": strconv.Itoa(workers)}})
+			}
+			if p == Quick { // the ends
+				add(webapi.Async, 1, 1, 1)
+				add(webapi.Async, 1, 3, 1)
+				add(webapi.Sync, 1, 0, 0)
+				add(webapi.Sync, 3, 0, 0)
+				return out
 			}
 			for n := range 3 {
 				add(webapi.Async, 1, 1+n, 1) // the post's consumer

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"genreport/measure"
 	"genreport/measure/load/latency"
 	"genreport/measure/webapi"
 )
@@ -66,27 +65,6 @@ func TestReckonCountsLostAndDoubled(t *testing.T) {
 	got := reckon(webapi.Outcome{AcceptedIDs: []uint64{1, 2, 3, 4}}, map[uint64]int{1: 1, 3: 3, 4: 1, 5: 1})
 	if want := (reckoning{rows: 6, lost: 1, doubled: 2, unasked: 1}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
-	}
-}
-
-func TestOutageIsTheLongestSilence(t *testing.T) {
-	series := func(counts ...int64) webapi.Outcome {
-		s := measure.Series{Unit: measure.Count, Step: 1}
-		for _, n := range counts {
-			s.Values = append(s.Values, measure.Int(n))
-		}
-		return webapi.Outcome{Series: map[string]measure.Series{"accepted": s}}
-	}
-	for want, o := range map[float64]webapi.Outcome{
-		3: series(200, 0, 200, 0, 0, 0, 5, 0, 0),
-		0: series(200, 200, 0), // the last is not a whole second
-	} {
-		if got := outage(o); !got.OK() || got.Float64() != want {
-			t.Errorf("the outage is %v, want %v s", got, want)
-		}
-	}
-	if got := outage(webapi.Outcome{}); got.OK() {
-		t.Errorf("the outage of nothing is %v", got)
 	}
 }
 

@@ -44,10 +44,12 @@ type generator struct {
 	head  string // of a request, up to the length of its body
 	start time.Duration
 
-	mu             sync.Mutex
-	o              Outcome
-	answer, actual *latency.Histogram
-	sent, answered perSecond
+	mu                       sync.Mutex
+	o                        Outcome
+	answer, actual           *latency.Histogram
+	sent, answered, accepted perSecond
+	lastAccepted             time.Duration // since the start; 0 before the first
+	longestGap               time.Duration
 }
 
 func newGenerator(job Job, clock *load.Clock) (*generator, error) {
@@ -223,6 +225,9 @@ func (g *generator) end(r request, sent time.Duration, status int, written bool)
 	}
 	g.answered.add(now - g.start)
 	if counter == &g.o.Accepted {
+		g.accepted.add(now - g.start)
+		g.longestGap = max(g.longestGap, now-g.start-g.lastAccepted)
+		g.lastAccepted = now - g.start
 		g.o.AcceptedIDs = append(g.o.AcceptedIDs, r.id)
 		g.answer.Record(now - r.due)
 		g.actual.Record(now - sent)
@@ -244,7 +249,8 @@ func (g *generator) outcome(w window) Outcome {
 	slices.Sort(o.UncertainIDs)
 	answer, actual := g.answer.Encode(), g.actual.Encode()
 	o.Answer, o.AnswerActual = &answer, &actual
-	o.Series = map[string]measure.Series{SeriesSent: g.sent.series(), SeriesAnswered: g.answered.series()}
+	o.LongestGap = max(g.longestGap, seconds(o.Elapsed)-g.lastAccepted).Seconds()
+	o.Series = map[string]measure.Series{SeriesSent: g.sent.series(), SeriesAnswered: g.answered.series(), SeriesAccepted: g.accepted.series()}
 	return o
 }
 

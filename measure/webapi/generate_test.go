@@ -97,6 +97,9 @@ func TestStallCountsFromTheIntendedSend(t *testing.T) {
 	if max := quantile(t, o.AnswerActual, 1); max < 150*time.Millisecond {
 		t.Errorf("the longest from the actual send is %v, want about 200 ms", max)
 	}
+	if o.LongestGap < 0.15 || o.LongestGap > 0.6 {
+		t.Errorf("the longest time without an accepted answer is %v s, want about 0.2", o.LongestGap)
+	}
 	if o.Late < 150 {
 		t.Errorf("%d were late, want about 196", o.Late)
 	}

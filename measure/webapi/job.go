@@ -257,8 +257,11 @@ type Outcome struct {
 	Scheduled    int                `json:"scheduled,omitempty"` // that were to be sent; 0 in a closed loop
 	FirstID      uint64             `json:"first_id,omitempty"`
 	Rate         float64            `json:"rate_per_s,omitempty"`
-	AcceptedIDs  []uint64           `json:"accepted_ids,omitempty"`
-	UncertainIDs []uint64           `json:"uncertain_ids,omitempty"` // written, at least in part, and not answered in whole
+	// LongestGap is the longest time in seconds without an accepted answer, from
+	// the start of the work to its end.
+	LongestGap   float64  `json:"longest_gap_s,omitempty"`
+	AcceptedIDs  []uint64 `json:"accepted_ids,omitempty"`
+	UncertainIDs []uint64 `json:"uncertain_ids,omitempty"` // written, at least in part, and not answered in whole
 
 	// Record: posts whose COMMIT has returned, and CLOCK_MONOTONIC right after
 	// it, in nanoseconds.
@@ -273,6 +276,7 @@ type Outcome struct {
 const (
 	SeriesSent      = "sent"
 	SeriesAnswered  = "answered" // with whatever status
+	SeriesAccepted  = "accepted"
 	SeriesCommitted = "committed"
 )
 
