@@ -13,6 +13,7 @@ import (
 
 	"genreport/measure"
 	"genreport/measure/broker"
+	"genreport/measure/database"
 	"genreport/measure/debian"
 	"genreport/measure/experiments"
 )
@@ -149,56 +150,77 @@ func brokersCommand(ctx context.Context, args []string, s streams) error {
 		refresh, asJSON, offline bool
 		mirror                   string
 	}
-	fs.BoolVar(&f.refresh, "refresh", false, "build what the archive has newer than the cache")
+	fs.BoolVar(&f.refresh, "refresh", false, "build what the archive has newer than the cache; of databases, only those that are in it")
 	fs.BoolVar(&f.asJSON, "json", false, "print JSON")
 	fs.BoolVar(&f.offline, "offline", false, "list the cache alone")
 	fs.StringVar(&f.mirror, "mirror", "", "`URL` of a Debian archive (default: $GENREPORT_MIRROR, or the machine's own apt configuration)")
-	if err := parse(fs, args, s, "Lists the root file systems of brokers that are cached, and what the archive now has."); err != nil {
+	if err := parse(fs, args, s, "Lists the root file systems of brokers and databases that are cached, and what the archive now has."); err != nil {
 		return err
 	}
 	p := newProgress(s.err, false)
 	d := debian.Debian{Mirror: mirror(f.mirror), Log: p.say}
 	type row struct {
-		Broker  string   `json:"broker"`
-		Cached  []string `json:"cached"`
-		Archive string   `json:"archive,omitempty"`
-		Error   string   `json:"error,omitempty"`
+		Broker   string   `json:"broker,omitempty"`
+		Database string   `json:"database,omitempty"`
+		Server   string   `json:"server,omitempty"` // of a database: MySQL or MariaDB
+		Cached   []string `json:"cached"`
+		Archive  string   `json:"archive,omitempty"`
+		Error    string   `json:"error,omitempty"`
 	}
 	var rows []row
 	var errs []error
-	image := broker.Image()
-	cached, err := d.Cached(image)
-	if err != nil {
+	list := func(image debian.Image, server string) error {
+		cached, err := d.Cached(image)
+		if err != nil {
+			return err
+		}
+		names := slices.Clone(image.Suites)
+		for _, c := range cached {
+			if !slices.Contains(names, c.Suite) {
+				names = append(names, c.Suite)
+			}
+		}
+		for _, suite := range names {
+			r := row{Broker: "debian:" + suite, Cached: []string{}}
+			if server != "" {
+				r = row{Database: "debian:" + suite, Server: server, Cached: []string{}}
+			}
+			has := func(c debian.Rootfs) bool { return c.Suite == suite }
+			// Few need a database, and it is large: what nobody has used is not built.
+			if f.refresh && (server == "" || slices.ContainsFunc(cached, has)) {
+				if _, err := d.Refresh(ctx, image, suite); err != nil {
+					errs = append(errs, err)
+				}
+				if cached, err = d.Cached(image); err != nil {
+					return err
+				}
+			}
+			for _, c := range cached {
+				if has(c) {
+					r.Cached = append(r.Cached, c.Package)
+				}
+			}
+			if !f.offline {
+				if r.Archive, err = d.Available(ctx, image, suite); err != nil {
+					r.Error = err.Error()
+					if server == "" {
+						errs = append(errs, err)
+					} else { // a mirror without it has all that brokers need
+						p.say(r.Error)
+					}
+				}
+			}
+			rows = append(rows, r)
+		}
+		return nil
+	}
+	if err := list(broker.Image(), ""); err != nil {
 		return err
 	}
-	names := slices.Clone(image.Suites)
-	for _, c := range cached {
-		if !slices.Contains(names, c.Suite) {
-			names = append(names, c.Suite)
+	for _, server := range []string{database.MySQL, database.MariaDB} {
+		if err := list(database.Images()[server], server); err != nil {
+			return err
 		}
-	}
-	for _, suite := range names {
-		r := row{Broker: "debian:" + suite, Cached: []string{}}
-		if f.refresh {
-			if _, err := d.Refresh(ctx, image, suite); err != nil {
-				errs = append(errs, err)
-			}
-			if cached, err = d.Cached(image); err != nil {
-				return err
-			}
-		}
-		for _, c := range cached {
-			if c.Suite == suite {
-				r.Cached = append(r.Cached, c.Package)
-			}
-		}
-		if !f.offline {
-			if r.Archive, err = d.Available(ctx, image, suite); err != nil {
-				r.Error = err.Error()
-				errs = append(errs, err)
-			}
-		}
-		rows = append(rows, r)
 	}
 	if f.asJSON {
 		enc := json.NewEncoder(s.out)
@@ -207,7 +229,14 @@ func brokersCommand(ctx context.Context, args []string, s streams) error {
 	}
 	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "BROKER\tCACHED\tARCHIVE")
-	for _, r := range rows {
+	for i, r := range rows {
+		name := r.Broker
+		if r.Database != "" {
+			name = r.Database + " (" + r.Server + ")"
+			if rows[i-1].Database == "" {
+				fmt.Fprintln(w, "\nDATABASE\tCACHED\tARCHIVE")
+			}
+		}
 		archive := r.Archive
 		if archive == "" {
 			archive = "?"
@@ -216,7 +245,7 @@ func brokersCommand(ctx context.Context, args []string, s streams) error {
 		if cachedText == "" {
 			cachedText = "-"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", r.Broker, cachedText, archive)
+		fmt.Fprintf(w, "%s\t%s\t%s\n", name, cachedText, archive)
 	}
 	return errors.Join(append(errs, w.Flush())...)
 }

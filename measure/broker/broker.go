@@ -182,7 +182,7 @@ func (b *Broker) QueueDepth(ctx context.Context, queue string) (int, error) {
 }
 
 // CPU returns the user and system CPU time, in steps of 10 ms, of all
-// processes that the node has ever had.
+// processes that the node has had since it was started last: Restart begins at 0.
 func (b *Broker) CPU() (time.Duration, error) {
 	if b.node == nil {
 		return 0, notByURL("read its CPU time")

@@ -188,7 +188,7 @@ func parseVersion(text string) (server, version string) {
 }
 
 // CPU returns the user and system CPU time, in steps of 10 ms, of the server's
-// processes since they were started last.
+// processes since they were started last: Restart begins at 0.
 func (d *Database) CPU() (time.Duration, error) {
 	if d.server == nil {
 		return 0, notByDSN("read its CPU time")

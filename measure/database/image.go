@@ -3,7 +3,6 @@ package database
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"genreport/measure/debian"
 )
@@ -20,10 +19,10 @@ const (
 	fallbackSuite = "trixie"
 )
 
-// Images returns what root file systems of servers hold: MySQL, and MariaDB,
-// which all of Debian's releases have.
-func Images() []debian.Image {
-	return []debian.Image{mysqlImage(), mariadbImage()}
+// Images returns what root file systems of servers hold, by server. All of
+// Debian's releases have MariaDB.
+func Images() map[string]debian.Image {
+	return map[string]debian.Image{MySQL: mysqlImage(), MariaDB: mariadbImage()}
 }
 
 func mysqlImage() debian.Image {
@@ -57,7 +56,7 @@ func Image(suite string) debian.Image {
 // why, and Info what it is.
 func Ensure(ctx context.Context, d debian.Debian, s Spec) (debian.Rootfs, error) {
 	if s.sealed != nil {
-		return debian.Rootfs{}, fmt.Errorf("a database given by DSN has no root file system")
+		return debian.Rootfs{}, errors.New("a database given by DSN has no root file system")
 	}
 	if s.Suite != "" {
 		return d.Ensure(ctx, Image(s.Suite), s.Suite)

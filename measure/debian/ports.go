@@ -59,7 +59,9 @@ func claimPort(number int) (net.Listener, error) {
 // ReleasePorts lets ports go.
 func ReleasePorts(ports []Port) {
 	for _, p := range ports {
-		p.claim.Close()
+		if p.claim != nil { // never reserved
+			p.claim.Close()
+		}
 	}
 }
 
