@@ -34,7 +34,7 @@ const (
 
 // faultSeconds is the length of the load in which something dies: long enough for
 // a node to be back before it ends.
-func faultSeconds(p Profile) int { return p.pick(15, 25, 25) }
+func faultSeconds(p Profile) int { return p.pick(15, 20, 25) }
 
 // webapiIntegrity counts posts that were lost or doubled when something stops or
 // dies.

@@ -24,14 +24,14 @@ func webLoads(p Profile) []int {
 	if p == Quick {
 		return []int{50}
 	}
-	return []int{10, 25, 50, 75, 90, 105}
+	return []int{10, 50, 75, 90, 105}
 }
 
 // webPlan is the lengths of the parts of a cell, in seconds.
 type webPlan struct{ calibrate, load, drainAtMost int }
 
 func webPlanOf(p Profile) webPlan {
-	return webPlan{calibrate: p.pick(1, 3, 3), load: p.pick(2, 12, 20), drainAtMost: p.pick(2, 10, 10)}
+	return webPlan{calibrate: p.pick(1, 3, 3), load: p.pick(2, 10, 20), drainAtMost: p.pick(2, 8, 8)}
 }
 
 // webapiLatency asks how long a post takes until it is answered, and until it is

@@ -9,7 +9,7 @@ import (
 	"genreport/measure/webapi"
 )
 
-func scaleSeconds(p Profile) int { return p.pick(2, 12, 20) }
+func scaleSeconds(p Profile) int { return p.pick(2, 8, 20) }
 
 // webapiScale asks what more consumers, and more instances of the API, bring.
 func webapiScale() Experiment {
