@@ -96,6 +96,15 @@ func (r *resolver) values(known Known, label string) []string {
 	return aliases
 }
 
+// valuesWhere are the values of a label in the cases that a figure is about.
+func (r *resolver) valuesWhere(known Known, label string, where measure.Labels) []string {
+	within := maps.Clone(where)
+	delete(within, label)
+	delete(within, brokerLabel) // which no case has
+	known.Cases = slices.DeleteFunc(slices.Clone(known.Cases), func(c measure.Labels) bool { return !c.Match(within) })
+	return r.values(known, label)
+}
+
 // valueText shows a label's value: of a broker, its version.
 func (r *resolver) valueText(label, value string) string {
 	if label != brokerLabel {
@@ -308,7 +317,7 @@ func (d figureDeclared) metrics() []string {
 
 // overLabel fills a figure whose axis is a label, or several metrics.
 func (r *resolver) overLabel(known Known, d figureDeclared, w figureWords, scale float64, name func(string) string, wide *chart.Figure, f *Figure) error {
-	categories := r.values(known, d.X)
+	categories := r.valuesWhere(known, d.X, d.Where)
 	if want, fixed := d.Where[d.X]; fixed {
 		categories = []string{want}
 	}
@@ -320,7 +329,7 @@ func (r *resolver) overLabel(known Known, d figureDeclared, w figureWords, scale
 		wide.Categories = append(wide.Categories, text(category))
 		f.Table.Rows = append(f.Table.Rows, []string{text(category)})
 	}
-	for _, value := range r.values(known, d.Series) {
+	for _, value := range r.valuesWhere(known, d.Series, d.Where) {
 		if want, fixed := d.Where[d.Series]; fixed && want != value {
 			continue
 		}
@@ -381,7 +390,7 @@ func (r *resolver) overTime(known Known, d figureDeclared, w figureWords, scale 
 	}
 	var lines []line
 	last := 0
-	for _, value := range r.values(known, d.Series) {
+	for _, value := range r.valuesWhere(known, d.Series, d.Where) {
 		if want, fixed := d.Where[d.Series]; fixed && want != value {
 			continue
 		}
