@@ -8,8 +8,13 @@
     if (steps.length < 2) return null;
     var now = 0;
 
-    function say(template, a, b) {
-      return template.replace("%d", a).replace("%d", b);
+    // say fills in a template, one value after another.
+    function say(template) {
+      var values = Array.prototype.slice.call(arguments, 1);
+      return template.replace(/%[ds]/g, function () { return values.shift(); });
+    }
+    function titleOf(step) {
+      return step.querySelector(".step-title > span:last-child").textContent.trim();
     }
     function element(name, className, text) {
       var e = document.createElement(name);
@@ -33,8 +38,7 @@
     var on = button("on", "", demo.dataset.next, function () { go(now + 1); });
     var dots = element("div", "dots");
     var marks = steps.map(function (step, i) {
-      var title = step.querySelector(".step-title").textContent.replace(/^\s*\d+\s*/, "").trim();
-      var dot = button("dot", say(demo.dataset.step, i + 1) + " \u00b7 " + title, "", function () { go(i); });
+      var dot = button("dot", say(demo.dataset.step, i + 1) + " \u00b7 " + titleOf(step), "", function () { go(i); });
       dots.appendChild(dot);
       return dot;
     });
@@ -63,8 +67,7 @@
       if (i < 0 || i >= steps.length || i === now) return;
       show(i);
       var step = steps[i];
-      live.textContent = say(demo.dataset.of, i + 1, steps.length) + ". " +
-        step.querySelector(".step-title").textContent.replace(/^\s*\d+\s*/, "").trim() + ". " +
+      live.textContent = say(demo.dataset.of, i + 1, steps.length, titleOf(step)) + " " +
         step.querySelector(".step-caption").textContent.trim();
       try {
         history.replaceState(history.state, "", "#" + step.id);

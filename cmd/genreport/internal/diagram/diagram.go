@@ -189,7 +189,12 @@ func (w *drawing) layout() {
 	for _, s := range w.Steps {
 		for _, b := range w.Boxes {
 			if b.Kind == Group {
-				w.top = 24
+				if b.At.Row == 1 {
+					w.top = 24
+				}
+				if w.upright { // its name stands where labels of links do
+					gap = 58
+				}
 				continue
 			}
 			l := s.Looks[b.ID]
@@ -382,7 +387,8 @@ func (w *drawing) link(i int) {
 		fmt.Fprintf(&w.b, `<path class="cross" d="M%s %sl10 10m0 -10l-10 10"/>`, num(mx-5), num(my-5))
 	case look.State == Blocked: // two bars across the line
 		for _, o := range []float64{-3, 3} {
-			fmt.Fprintf(&w.b, `<path class="bar" d="M%s %sL%s %s"/>`, num(mx+ux*o+nx*7), num(my+uy*o+ny*7), num(mx+ux*o-nx*7), num(my+uy*o-ny*7))
+			x, y := ax+ux*(barAt(look, length)+o), ay+uy*(barAt(look, length)+o)
+			fmt.Fprintf(&w.b, `<path class="bar" d="M%s %sL%s %s"/>`, num(x+nx*7), num(y+ny*7), num(x-nx*7), num(y-ny*7))
 		}
 	}
 	w.messages(look, ax, ay, ux, uy, math.Hypot(bx-ax, by-ay))
@@ -390,6 +396,14 @@ func (w *drawing) link(i int) {
 		w.linkLabel(look, mx, my, nx, ny, length, paired)
 	}
 	w.b.WriteString(`</g>`)
+}
+
+// barAt is how far along a blocked link the bars are.
+func barAt(look Look, length float64) float64 {
+	if len(look.Messages) > 0 {
+		return length * .72
+	}
+	return length / 2
 }
 
 // messages are marks along a link, the first of them farthest.
@@ -409,7 +423,7 @@ func (w *drawing) messages(look Look, ax, ay, ux, uy, length float64) {
 	for k, text := range look.Messages {
 		at := length/2 - 3 + step*(float64(n-1)/2-float64(k))
 		if look.State == Blocked { // they wait before the bars
-			at = length/2 - 16 - step*float64(k)
+			at = barAt(look, length) - 14 - step*float64(k)
 		}
 		x, y := ax+ux*at, ay+uy*at
 		fmt.Fprintf(&w.b, `<rect class="message" x="%s" y="%s" width="%s" height="%s" rx="2"/>`, num(x-wide/2), num(y-high/2), num(wide), num(high))

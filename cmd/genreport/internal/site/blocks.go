@@ -15,16 +15,16 @@ type blockText struct {
 	Configuration, Commands   string
 	Note, Warning             string
 	Demo, Previous, Next      string
-	Step, StepOf              string // templates of the script: %d is a step, and the number of them
+	Step, StepOf              string // templates of the script: %d is a step, and how many there are; %s is its title
 }
 
 func blockUI(lang string) blockText {
 	if lang == "zh" {
 		return blockText{Table: "表 %d", Parameter: "参数", Value: "取值", Meaning: "含义", Configuration: "配置", Commands: "命令",
-			Note: "说明", Warning: "注意", Demo: "分步演示", Previous: "上一步", Next: "下一步", Step: "第 %d 步", StepOf: "第 %d 步，共 %d 步"}
+			Note: "说明", Warning: "注意", Demo: "分步演示", Previous: "上一步", Next: "下一步", Step: "第 %d 步", StepOf: "第 %d 步，共 %d 步：%s。"}
 	}
 	return blockText{Table: "Table %d", Parameter: "Parameter", Value: "Value", Meaning: "Meaning", Configuration: "Configuration", Commands: "Commands",
-		Note: "Note", Warning: "Warning", Demo: "Step by step", Previous: "Previous", Next: "Next", Step: "Step %d", StepOf: "Step %d of %d"}
+		Note: "Note", Warning: "Warning", Demo: "Step by step", Previous: "Previous", Next: "Next", Step: "Step %d", StepOf: "Step %d of %d: %s."}
 }
 
 // ownBlock is what blocks.html shows; at most one of them is there.
