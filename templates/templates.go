@@ -1,11 +1,11 @@
 // Package templates holds what pages are made of: HTML templates, the style
-// sheet and the icon.
+// sheet, the icon and the script of demonstrations.
 package templates
 
 import "embed"
 
 // FS has base.html (parts that every page uses), one template per kind of
-// page, style.css and favicon.svg.
+// page, blocks.html (parts of articles), style.css, favicon.svg and demo.js.
 //
-//go:embed *.html *.css *.svg
+//go:embed *.html *.css *.svg *.js
 var FS embed.FS

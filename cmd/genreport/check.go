@@ -136,6 +136,11 @@ func (c *checker) languages() {
 						c.add(c.content, u.File, u.Line, false, "${%s} is not in %s/%s.md: the languages must say the same", u.Key, other.Lang, other.Slug)
 					}
 				}
+				for _, u := range p.Shapes {
+					if !slices.ContainsFunc(other.Shapes, func(o article.Used) bool { return o.Key == u.Key }) {
+						c.add(c.content, u.File, u.Line, false, "the block %s is not in %s/%s.md: the languages must show the same", u.Key, other.Lang, other.Slug)
+					}
+				}
 			}
 		}
 	}

@@ -113,14 +113,19 @@ func readMaterial(contentDir, results string, p experiments.Profile) (material, 
 			resultsErr = inDir(results, resultsErr)
 		}
 	}
-	if err := errors.Join(contentErr, resultsErr); err != nil {
-		return m, usageError{err}
-	}
 	profiles := []string{string(experiments.Standard), string(experiments.Full)}
 	if p == experiments.Quick {
 		profiles = append(profiles, string(experiments.Quick))
 	}
 	m.content, m.runs, m.data = content, len(runs), article.NewData(catalog(), runs, profiles)
+	if err := errors.Join(contentErr, resultsErr); err != nil {
+		if resultsErr == nil { // what is wrong in the articles that could be read
+			if _, more := content.Resolve(m.data); more != nil {
+				err = errors.Join(err, inDir(contentDir, more))
+			}
+		}
+		return m, usageError{err}
+	}
 	var err error
 	if m.pages, err = content.Resolve(m.data); err != nil {
 		return m, usageError{inDir(contentDir, err)}

@@ -124,6 +124,7 @@ func (s source) resolveBody(r *resolver, p *Page, bad *faults) {
 		}
 	}
 	figures := map[string]bool{}
+	own := ownBlocks{shown: map[string]bool{}}
 	inLede := true
 	endLede := func() {
 		if inLede {
@@ -170,6 +171,14 @@ func (s source) resolveBody(r *resolver, p *Page, bad *faults) {
 				}
 				continue
 			}
+			if slices.Contains(ownKinds(), kind) {
+				endLede()
+				flush()
+				if b, ok := s.ownBlock(r, &own, kind, strings.TrimSpace(rest), line, codeText(f, s.body), bad); ok {
+					p.Blocks = append(p.Blocks, b)
+				}
+				continue
+			}
 		}
 		h, err := doc.render(n)
 		if err != nil {
@@ -184,6 +193,8 @@ func (s source) resolveBody(r *resolver, p *Page, bad *faults) {
 			bad.add(s.file, 1, fmt.Errorf("figure %s is declared in %s and not shown here", id, s.sharedFile))
 		}
 	}
+	s.unshown(own, bad)
+	p.Shapes = own.shapes
 }
 
 func (s source) figure(r *resolver, id string, line int, body string, bad *faults) *Figure {
@@ -304,7 +315,7 @@ func (s source) checkFence(f *ast.FencedCodeBlock, bad *faults) {
 	} else if f.Lines().Len() > 0 {
 		line = lineAt(s.body, f.Lines().At(0).Start) - 1
 	}
-	blocks := []string{"output", "figure", "claim"}
+	blocks := append([]string{"output", "figure", "claim"}, ownKinds()...)
 	if near := unknown("block", kind, blocks); !slices.Contains(blocks, kind) && strings.Contains(near.Error(), "did you mean") {
 		bad.add(s.file, line, near)
 	}

@@ -35,6 +35,8 @@ type declared struct {
 	Figures map[string]figureDeclared `yaml:"figures"`
 	Claims  map[string]claimDeclared  `yaml:"claims"`
 	Sources map[string]givenSource    `yaml:"sources"` // of numbers that nobody measured here
+	Tables  map[string]any            `yaml:"tables"`  // each a tableDeclared, read where it is shown
+	Demos   map[string]any            `yaml:"demos"`   // each a demoDeclared
 }
 
 // givenSource is where a given number is from.

@@ -28,6 +28,7 @@ type Page struct {
 	Unmet     []Unmet  // references that have no number
 	Claims    []Claim  // in the order of their first use
 	Used      []Used   // results that it refers to
+	Shapes    []Used   // its blocks, each counted within its kind: both languages should have the same
 	Loose     []Loose  // numbers that were typed in
 }
 
@@ -51,11 +52,16 @@ type Heading struct {
 	Text string
 }
 
-// Block is one of the three things that a body is made of.
+// Block is one of the things that a body is made of.
 type Block struct {
-	HTML   template.HTML
-	Figure *Figure
-	Output *Output
+	HTML    template.HTML
+	Figure  *Figure
+	Output  *Output
+	Grid    *Grid
+	Given   *Given
+	Setup   *Setup
+	Callout *Callout
+	Demo    *Demo
 }
 
 // Figure is a chart with its wording and the numbers it shows.

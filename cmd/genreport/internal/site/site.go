@@ -1,5 +1,7 @@
 // Package site makes files of pages: HTML that needs no script, works under
-// any path and from a disk, and passes a strict Content-Security-Policy.
+// any path and from a disk, and passes a strict Content-Security-Policy. A page
+// with a step-by-step demonstration has a script, a file of the site, that shows
+// one step at a time; without it all steps are there.
 //
 // [Build] is pure: it reads nothing and writes nothing, and gives the same
 // bytes for the same input. [Write] puts its result in place of a directory.
@@ -68,6 +70,7 @@ type builder struct {
 	pages       map[string]bool // paths of the articles
 	templates   *template.Template
 	style, icon string // paths
+	script      string // path; "" where no page has a demonstration
 	files       map[string][]byte
 }
 
@@ -125,10 +128,15 @@ func (b *builder) prepare() error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	for _, a := range []struct {
+	type asset struct {
 		name string
 		path *string
-	}{{"style.css", &b.style}, {"favicon.svg", &b.icon}} {
+	}
+	assets := []asset{{"style.css", &b.style}, {"favicon.svg", &b.icon}}
+	if slices.ContainsFunc(b.in.Pages, hasDemo) {
+		assets = append(assets, asset{"demo.js", &b.script})
+	}
+	for _, a := range assets {
 		content, err := fs.ReadFile(templates.FS, a.name)
 		if err != nil {
 			return err

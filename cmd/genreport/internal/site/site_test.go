@@ -116,8 +116,12 @@ func inspect(t *testing.T, files map[string][]byte, base string) {
 		titles := 0
 		for _, e := range all {
 			switch e.name {
-			case "script", "style", "base", "iframe", "object", "embed", "form":
+			case "style", "base", "iframe", "object", "embed", "form":
 				t.Errorf("%s has a <%s>", name, e.name)
+			case "script": // a file of the site, which the page does without
+				if _, deferred := e.attrs["defer"]; e.attrs["src"] == "" || !deferred {
+					t.Errorf("%s has a script that is no file, or not deferred: %v", name, e.attrs)
+				}
 			case "h1", "h2", "h3", "h4", "h5", "h6":
 				l := int(e.name[1] - '0')
 				if l > level+1 {

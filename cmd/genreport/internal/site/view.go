@@ -38,6 +38,7 @@ type articleView struct {
 	EvidenceID    string
 	Groups        []group
 	Runs          []run
+	Script        string // "" where the page needs none
 }
 
 // claimRow is a claim in the table of them.
@@ -50,6 +51,7 @@ type block struct {
 	HTML   template.HTML
 	Figure *figure
 	Output *output
+	ownBlock
 }
 
 type figure struct {
@@ -154,6 +156,10 @@ func (b *builder) article(p article.Page) (articleView, error) {
 
 	links := linker{b: b, from: path}
 	figures, outputs := 0, 0
+	own := newOwn(p.Lang)
+	if hasDemo(p) {
+		v.Script = b.link(path, b.script)
+	}
 	for _, in := range p.Blocks {
 		out := block{HTML: in.HTML}
 		switch {
@@ -167,6 +173,8 @@ func (b *builder) article(p article.Page) (articleView, error) {
 		case in.Output != nil:
 			outputs++
 			out.Output = makeOutput(*in.Output, outputs, t)
+		default:
+			out.ownBlock = own.block(in, &links)
 		}
 		v.Blocks = append(v.Blocks, out)
 	}
