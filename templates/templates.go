@@ -5,7 +5,7 @@ package templates
 import "embed"
 
 // FS has base.html (parts that every page uses), one template per kind of
-// page, style.css and favicon.svg.
+// page, figure.html, style.css, favicon.svg and charts.js.
 //
-//go:embed *.html *.css *.svg
+//go:embed *.html *.css *.svg charts.js
 var FS embed.FS

@@ -265,7 +265,7 @@ func (r *resolver) figure(id string, d figureDeclared, w figureWords) (*Figure, 
 		errs = append(errs, err)
 		return s
 	}
-	f := &Figure{ID: "f-" + id, Title: words(w.Title), Caption: words(w.Caption)}
+	f := &Figure{ID: "figure-" + id, Name: id, Numbers: r.numbersOf(d, known), Title: words(w.Title), Caption: words(w.Caption)}
 	wide := chart.Figure{ID: f.ID + "-wide", Kind: kind, Title: plain(w.Title), Description: plain(w.Alt), XTitle: w.X, YTitle: w.Y,
 		ValueLabels: d.Labels}
 	f.Table = Table{Caption: w.Y, Head: []string{w.X}}
@@ -313,6 +313,10 @@ func (r *resolver) overLabel(known Known, metric measure.Metric, d figureDeclare
 			if mark != "" {
 				marked.Points = append(marked.Points, Link{Href: "#" + mark, Text: r.valueText(d.X, category)})
 			}
+			if err := f.Numbers.behind(r, known, d, category, value); err != nil {
+				return err
+			}
+			point.Tip = text
 			series.Points = append(series.Points, point)
 			f.Table.Rows[i] = append(f.Table.Rows[i], text)
 		}
@@ -321,12 +325,9 @@ func (r *resolver) overLabel(known Known, metric measure.Metric, d figureDeclare
 			f.Marked = append(f.Marked, marked)
 		}
 	}
+	r.tabulate(f, wide, d, metric)
 	return nil
 }
-
-// tableEvery is how many seconds lie between the rows of a time figure's table;
-// all of them are in the data.
-const tableEvery = 5
 
 // overTime fills a figure whose axis is time. It shows the first repeat of each
 // case: one that was chosen would show what the chooser likes.
@@ -350,6 +351,10 @@ func (r *resolver) overTime(known Known, d figureDeclared, w figureWords, scale 
 		points  map[int]float64 // by second
 		unit    measure.Unit
 		missing bool
+		value   string
+		labels  measure.Labels
+		reasons map[int]string // by second
+		reason  string
 	}
 	var lines []line
 	last := 0
@@ -357,7 +362,7 @@ func (r *resolver) overTime(known Known, d figureDeclared, w figureWords, scale 
 		if want, fixed := d.Where[d.Series]; fixed && want != value {
 			continue
 		}
-		l := line{name: name(value), points: map[int]float64{}}
+		l := line{name: name(value), points: map[int]float64{}, value: value, reasons: map[int]string{}}
 		c, err := r.oneCase(known, d.Experiment, overlay(d.Where, measure.Labels{d.Series: value}))
 		if err != nil {
 			return err
@@ -366,6 +371,8 @@ func (r *resolver) overTime(known Known, d figureDeclared, w figureWords, scale 
 		if reason == "" {
 			r.cite(d.Experiment, c.labels)
 			first := c.cells[0]
+			l.labels, l.value = c.labels, cmp.Or(c.labels[d.Series], value)
+			f.Numbers.from(r, c.group)
 			s, ok := first.Series[d.Metric]
 			switch {
 			case first.Failure != nil:
@@ -383,19 +390,22 @@ func (r *resolver) overTime(known Known, d figureDeclared, w figureWords, scale 
 				if v.OK() {
 					l.points[second] = v.Float64()
 					last = max(last, second)
+				} else {
+					l.reasons[second] = v.Reason()
 				}
 			}
 		}
 		if reason != "" {
 			r.miss(reason)
-			l.missing = true
+			l.missing, l.reason = true, reason
 		}
 		lines = append(lines, l)
 	}
+	every := tableStep(last + 1)
 	for second := range last + 1 {
 		label := number.Exact(int64(second - zero))
 		wide.Categories = append(wide.Categories, label)
-		if (second-zero)%tableEvery == 0 {
+		if (second-zero)%every == 0 {
 			f.Table.Rows = append(f.Table.Rows, []string{label})
 		}
 	}
@@ -418,9 +428,19 @@ func (r *resolver) overTime(known Known, d figureDeclared, w figureWords, scale 
 				y := x / scale
 				p.Value = &y
 				text = number.Format(x, l.unit, number.Options{Unit: d.Unit, Bare: true})
+				p.Tip = text
+				f.Numbers.Unit = l.unit
+				f.Numbers.second(l.labels, l.value, second-zero, measure.Float(x))
+			} else {
+				why := cmp.Or(l.reason, l.reasons[second], "not recorded at this second")
+				p.Tip = notMeasured(r.lang, why)
+				f.Numbers.second(l.labels, l.value, second-zero, measure.Missing(why))
+				if l.missing || l.reasons[second] != "" {
+					text = p.Tip
+				}
 			}
 			series.Points = append(series.Points, p)
-			if (second-zero)%tableEvery == 0 {
+			if (second-zero)%every == 0 {
 				f.Table.Rows[row] = append(f.Table.Rows[row], text)
 				row++
 			}
@@ -458,7 +478,7 @@ func (r *resolver) point(known Known, metric measure.Metric, d figureDeclared, l
 		if c.missing == "" {
 			r.cite(d.Experiment, c.labels)
 		}
-		return chart.Point{Label: shortMissing(r.lang)}, v.text, "", nil
+		return chart.Point{Label: shortReason(r.lang, c.group)}, v.text, "", nil
 	}
 	anchor := r.cite(d.Experiment, c.labels)
 	show := func(x float64) string {
@@ -470,6 +490,7 @@ func (r *resolver) point(known Known, metric measure.Metric, d figureDeclared, l
 	p = chart.Point{Value: &value, Label: show(value)}
 	if c.marked(metric) {
 		mark = anchor
+		p.Mark = clientBoundMark
 		p.Label += clientBoundMark
 	}
 	text = p.Label
