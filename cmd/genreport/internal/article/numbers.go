@@ -192,12 +192,12 @@ func (n Numbers) caption(lang, axis string) string {
 	}[lang+" "+spread]
 	if lang == "zh" {
 		if of != "" {
-			words += "\uff1bn = " + of
+			words += "\uff1bn\u00a0=\u00a0" + of
 		}
 		return strings.TrimPrefix(axis+"\uff1b"+words, "\uff1b")
 	}
 	if of != "" {
-		words += "; n = " + of
+		words += "; n\u00a0=\u00a0" + of
 	}
 	return strings.TrimPrefix(axis+"; "+words, "; ")
 }
@@ -217,7 +217,7 @@ func (n Numbers) cell(p NumberPoint, point string, display string, exact bool) s
 	}
 	for _, other := range n.Points {
 		if other.Value.OK() && other.Repeats != p.Repeats {
-			return fmt.Sprintf("%s, n = %d", text, p.Repeats)
+			return fmt.Sprintf("%s, n\u00a0=\u00a0%d", text, p.Repeats)
 		}
 	}
 	return text

@@ -52,7 +52,7 @@ function crosses([x1, y1], [x2, y2], box) {
 // its box.
 function hatch(directions, box) {
   let d = '';
-  const gap = 6;
+  const gap = 7;
   const { x, y, width, height } = box;
   if (height < 2) return d;
   const bottom = y + height;
@@ -121,7 +121,7 @@ function marks(series, labels, option, shared) {
       x += width * ((1 + m.gap) * (bars.indexOf(m.slot) - (n - 1) / 2));
       const end = missing ? zero : api.coord([i, value])[1];
       const d = hatch(m.hatch, { x: x - width / 2, y: Math.min(zero, end), width, height: Math.abs(zero - end) });
-      if (d) children.push({ type: 'path', shape: { pathData: d }, style: { fill: 'none', stroke: m.background, lineWidth: 1.25 } });
+      if (d) children.push({ type: 'path', shape: { pathData: d }, style: { fill: 'none', stroke: m.background, lineWidth: 1.25, strokeOpacity: 0.6 } });
     }
     let top = missing ? zero : api.coord([i, value])[1];
     let bottom = top;
@@ -199,7 +199,7 @@ function phases(series, labels) {
     }];
     // Every other one, so that neighbours are told apart.
     if (params.dataIndex % 2 === 0) {
-      children.unshift({ type: 'rect', shape: { x, y: left[1], width, height: right[1] - left[1] }, style: { fill: p.color } });
+      children.unshift({ type: 'rect', shape: { x, y: left[1], width, height: right[1] - left[1] }, style: { fill: p.color, fillOpacity: 0.4 } }); // grid lines show through
     }
     return { type: 'group', children };
   };

@@ -37,7 +37,6 @@ const (
 	colorAxis  = "var(--chart-axis, #8b949e)"
 	colorGrid  = "var(--chart-grid, #e4e7ea)"
 	colorBg    = "var(--chart-bg, #ffffff)"
-	colorShade = "var(--chart-shade, #f5f5f3)" // of phases
 )
 
 func seriesColor(i int) string {
@@ -364,7 +363,7 @@ func additions(f Figure, l layout) object {
 	}
 	if len(f.Phases) > 0 {
 		series = append(series, object{"clip": false, "silent": true, "z": 0, "phases": object{
-			"top": l.axis.max, "bottom": l.axis.min, "color": colorShade, "textColor": colorMuted, "background": colorBg, "fontSize": labelSize,
+			"top": l.axis.max, "bottom": l.axis.min, "color": colorGrid, "textColor": colorMuted, "background": colorBg, "fontSize": labelSize,
 		}})
 	}
 	all["series"] = series

@@ -22,7 +22,7 @@ func figureCSV(n article.Numbers) ([]byte, error) {
 	w := csv.NewWriter(&out)
 	w.UseCRLF = true // as RFC 4180 has it
 	unit := func(name string) string {
-		if n.Unit == "" {
+		if n.Unit == "" || n.Unit == measure.Count {
 			return name
 		}
 		return name + " (" + string(n.Unit) + ")"

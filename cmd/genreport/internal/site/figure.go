@@ -25,12 +25,19 @@ type figure struct {
 	Wide, Narrow   template.HTML // SVG
 	Option         string        // the script with what the chart is drawn from, or ""
 	Table          article.Table
+	Rows           [][]figureCell
 	TableLabel     string
 	Shortened      bool // the table leaves out points that the files have
 	CSV, JSON      file
 	Command        string
 	Data           []article.Link
 	Marked         []article.MarkedSeries
+}
+
+// figureCell is a number, or the words where one is missing.
+type figureCell struct {
+	Text  string
+	Words bool
 }
 
 // file is one of a figure's own.
@@ -59,6 +66,13 @@ func (b *builder) figure(in article.Figure, number int, t text, links *linker) (
 		Table: in.Table, Marked: in.Marked, Command: in.Numbers.Command}
 	f.TableLabel = t.FigureData + t.Separator + f.Label
 	f.Shortened = in.Numbers.Timed() && len(in.Table.Rows) < len(in.Wide.Categories)
+	for _, row := range in.Table.Rows {
+		var cells []figureCell
+		for _, text := range row {
+			cells = append(cells, figureCell{text, text != "–" && !startsWithNumber(text)})
+		}
+		f.Rows = append(f.Rows, cells)
+	}
 	var options bytes.Buffer
 	for _, size := range []struct {
 		name   string
