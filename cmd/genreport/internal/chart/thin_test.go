@@ -228,3 +228,52 @@ func TestRelativePathsDoNotDrift(t *testing.T) {
 		}
 	}
 }
+
+// Bars differ in pattern too, within their boxes; the first is plain.
+func TestBarsHavePatterns(t *testing.T) {
+	svg := draw(t, bars())
+	hatched := map[int]int{}
+	for s := range 3 {
+		for _, b := range barsOf(t, svg, s) {
+			for _, e := range parse(t, svg) {
+				if e.name != "path" || e.attr["stroke-opacity"] != "0.6" {
+					continue
+				}
+				d := strings.NewReplacer("M", " ", "L", " ", "h", " h", "V", " V").Replace(e.attr["d"])
+				first := floats(t, strings.SplitN(d, "h", 2)[0])
+				if len(first) >= 2 && first[0] >= b.x-0.1 && first[0] <= b.x+b.width+0.1 && first[1] <= b.bottom+0.1 && first[1] >= b.bottom-b.height-0.1 {
+					hatched[s]++
+				}
+			}
+		}
+	}
+	if hatched[0] != 0 || hatched[1] != 4 || hatched[2] != 4 {
+		t.Errorf("of four bars a series these have a pattern: %v", hatched)
+	}
+}
+
+// A mark is drawn with and without labels, and told to those who point.
+func TestMarks(t *testing.T) {
+	f := bars()
+	f.Series[1].Points[2].Mark = "†"
+	d, err := renderer(t).Draw(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, text := range texts(t, d.SVG) {
+		if text == "†" {
+			n++
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d marks, want 1", n)
+	}
+	var option struct{ Tips [][]string }
+	if err := json.Unmarshal(d.Option, &option); err != nil {
+		t.Fatal(err)
+	}
+	if got := option.Tips[1][2]; !strings.HasPrefix(got, "61,000†") {
+		t.Errorf("who points at it is told %q", got)
+	}
+}
