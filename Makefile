@@ -38,7 +38,7 @@ setup-test: ## system packages for the tests (apt-get)
 
 assets: build/echarts.js ## ECharts from the npm registry, bundled
 
-build/echarts.js: package.json package-lock.json cmd/genreport/internal/chart/echarts.entry.js
+build/echarts.js: package.json package-lock.json cmd/genreport/internal/chart/echarts.entry.js cmd/genreport/internal/chart/echarts.live.js
 	npm ci --no-audit --no-fund
 	npm run --silent bundle
 	@touch $@

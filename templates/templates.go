@@ -5,7 +5,8 @@ package templates
 import "embed"
 
 // FS has base.html (parts that every page uses), one template per kind of
-// page, blocks.html (parts of articles), style.css, favicon.svg and demo.js.
+// page, blocks.html and figure.html (parts of articles), style.css, favicon.svg and the scripts demo.js and
+// charts.js.
 //
 //go:embed *.html *.css *.svg *.js
 var FS embed.FS

@@ -141,7 +141,7 @@ func (f *renderFlags) render(s streams, results string, p experiments.Profile) e
 		return err
 	}
 	content, pages := m.content, m.pages
-	charts, err := chart.Load(f.bundle)
+	charts, err := chart.Open(f.bundle, drawings())
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (f *renderFlags) render(s streams, results string, p experiments.Profile) e
 	}
 	files, err := site.Build(site.Input{
 		Config: site.Config{Title: content.Site.Title, Author: content.Site.Author, Footer: content.Site.Footer, BaseURL: baseURL, Languages: content.Site.Languages},
-		Pages:  pages, Charts: charts, Data: published, Tool: version,
+		Pages:  pages, Charts: charts, ECharts: charts.Script(), Data: published, Tool: version,
 	})
 	if err != nil {
 		return err
@@ -179,6 +179,15 @@ func (f *renderFlags) render(s streams, results string, p experiments.Profile) e
 		fmt.Fprintf(s.err, "%d references have no number and read \"not measured\"\n", missing)
 	}
 	return nil
+}
+
+// drawings is where charts are kept that are drawn; "" where there is no such place.
+func drawings() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "genreport", "charts")
 }
 
 // inDir puts the directory that was read before the file names of errors.

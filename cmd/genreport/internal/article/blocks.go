@@ -284,7 +284,7 @@ func (r *resolver) figure(id string, d figureDeclared, w figureWords) (*Figure, 
 		errs = append(errs, err)
 		return s
 	}
-	f := &Figure{ID: "f-" + id, Title: words(w.Title), Caption: words(w.Caption)}
+	f := &Figure{ID: "figure-" + id, Name: id, Numbers: r.numbersOf(d, known), Title: words(w.Title), Caption: words(w.Caption)}
 	wide := chart.Figure{ID: f.ID + "-wide", Kind: kind, Title: plain(w.Title), Description: plain(w.Alt), XTitle: w.X, YTitle: w.Y,
 		ValueLabels: d.Labels}
 	f.Table = Table{Caption: w.Y, Head: []string{w.X}}
@@ -343,13 +343,18 @@ func (r *resolver) overLabel(known Known, d figureDeclared, w figureWords, scale
 			} else {
 				labels[d.X] = category
 			}
-			point, shown, mark, err := r.point(known, metric, d, overlay(d.Where, labels), scale)
+			labels = overlay(d.Where, labels)
+			point, shown, mark, err := r.point(known, metric, d, labels, scale)
 			if err != nil {
 				return err
 			}
 			if mark != "" {
 				marked.Points = append(marked.Points, Link{Href: "#" + mark, Text: text(category)})
 			}
+			if err := f.Numbers.behind(r, known, d, metric, labels, category, value); err != nil {
+				return err
+			}
+			point.Tip = shown
 			series.Points = append(series.Points, point)
 			f.Table.Rows[i] = append(f.Table.Rows[i], shown)
 		}
@@ -358,12 +363,9 @@ func (r *resolver) overLabel(known Known, d figureDeclared, w figureWords, scale
 			f.Marked = append(f.Marked, marked)
 		}
 	}
+	r.tabulate(f, wide, d, known.Metrics[d.metrics()[0]])
 	return nil
 }
-
-// tableEvery is how many seconds lie between the rows of a time figure's table;
-// all of them are in the data.
-const tableEvery = 5
 
 // overTime fills a figure whose axis is time. It shows the first repeat of each
 // case: one that was chosen would show what the chooser likes.
@@ -387,6 +389,10 @@ func (r *resolver) overTime(known Known, d figureDeclared, w figureWords, scale 
 		points  map[int]float64 // by second
 		unit    measure.Unit
 		missing bool
+		value   string
+		labels  measure.Labels
+		reasons map[int]string // by second
+		reason  string
 	}
 	var lines []line
 	last := 0
@@ -394,7 +400,7 @@ func (r *resolver) overTime(known Known, d figureDeclared, w figureWords, scale 
 		if want, fixed := d.Where[d.Series]; fixed && want != value {
 			continue
 		}
-		l := line{name: name(value), points: map[int]float64{}}
+		l := line{name: name(value), points: map[int]float64{}, value: value, reasons: map[int]string{}}
 		c, err := r.oneCase(known, d.Experiment, overlay(d.Where, measure.Labels{d.Series: value}))
 		if err != nil {
 			return err
@@ -403,6 +409,8 @@ func (r *resolver) overTime(known Known, d figureDeclared, w figureWords, scale 
 		if reason == "" {
 			r.cite(d.Experiment, c.labels)
 			first := c.cells[0]
+			l.labels, l.value = c.labels, cmp.Or(c.labels[d.Series], value)
+			f.Numbers.from(r, c.group)
 			s, ok := first.Series[d.Metric]
 			switch {
 			case first.Failure != nil:
@@ -420,19 +428,22 @@ func (r *resolver) overTime(known Known, d figureDeclared, w figureWords, scale 
 				if v.OK() {
 					l.points[second] = v.Float64()
 					last = max(last, second)
+				} else {
+					l.reasons[second] = v.Reason()
 				}
 			}
 		}
 		if reason != "" {
 			r.miss(reason)
-			l.missing = true
+			l.missing, l.reason = true, reason
 		}
 		lines = append(lines, l)
 	}
+	every := tableStep(last + 1)
 	for second := range last + 1 {
 		label := number.Exact(int64(second - zero))
 		wide.Categories = append(wide.Categories, label)
-		if (second-zero)%tableEvery == 0 {
+		if (second-zero)%every == 0 {
 			f.Table.Rows = append(f.Table.Rows, []string{label})
 		}
 	}
@@ -455,9 +466,19 @@ func (r *resolver) overTime(known Known, d figureDeclared, w figureWords, scale 
 				y := x / scale
 				p.Value = &y
 				text = number.Format(x, l.unit, number.Options{Unit: d.Unit, Bare: true})
+				p.Tip = text
+				f.Numbers.Unit = l.unit
+				f.Numbers.second(l.labels, l.value, second-zero, measure.Float(x))
+			} else {
+				why := cmp.Or(l.reason, l.reasons[second], "not recorded at this second")
+				p.Tip = notMeasured(r.lang, why)
+				f.Numbers.second(l.labels, l.value, second-zero, measure.Missing(why))
+				if l.missing || l.reasons[second] != "" {
+					text = p.Tip
+				}
 			}
 			series.Points = append(series.Points, p)
-			if (second-zero)%tableEvery == 0 {
+			if (second-zero)%every == 0 {
 				f.Table.Rows[row] = append(f.Table.Rows[row], text)
 				row++
 			}
@@ -496,7 +517,7 @@ func (r *resolver) point(known Known, name string, d figureDeclared, labels meas
 		if c.missing == "" {
 			r.cite(d.Experiment, c.labels)
 		}
-		return chart.Point{Label: shortMissing(r.lang)}, v.text, "", nil
+		return chart.Point{Label: shortReason(r.lang, c.group)}, v.text, "", nil
 	}
 	anchor := r.cite(d.Experiment, c.labels)
 	show := func(x float64) string {
@@ -508,6 +529,7 @@ func (r *resolver) point(known Known, name string, d figureDeclared, labels meas
 	p = chart.Point{Value: &value, Label: show(value)}
 	if c.marked(metric) {
 		mark = anchor
+		p.Mark = clientBoundMark
 		p.Label += clientBoundMark
 	}
 	text = p.Label

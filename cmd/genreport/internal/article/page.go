@@ -67,11 +67,13 @@ type Block struct {
 // Figure is a chart with its wording and the numbers it shows.
 type Figure struct {
 	ID      string // unique on the page
+	Name    string // as in SLUG.yaml
 	Title   template.HTML
 	Caption template.HTML
 	Wide    chart.Figure // for the width of the text
 	Narrow  chart.Figure // the same for a phone
 	Table   Table
+	Numbers Numbers
 	Data    []Link // the result files it is made from
 	Marked  []MarkedSeries
 }

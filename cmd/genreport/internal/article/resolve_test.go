@@ -545,7 +545,7 @@ func TestFigure(t *testing.T) {
 	if f.Title != "Memory, 100,000" || f.Wide.Title != "Memory, 100,000" || f.Wide.Description != "Bars." {
 		t.Errorf("%+v", f)
 	}
-	wantTable := Table{Caption: "KiB", Head: []string{"channels", "Go", "pika"}, Rows: [][]string{{"1,000", "2.00", "not measured (no)"}, {"2,000", "2.00", "2.00"}}}
+	wantTable := Table{Caption: "KiB; median; n\u00a0=\u00a07", Head: []string{"channels", "Go", "pika"}, Rows: [][]string{{"1,000", "2.00", "not measured (no)"}, {"2,000", "2.00", "2.00"}}}
 	if !reflect.DeepEqual(f.Table, wantTable) {
 		t.Errorf("%q, want %q", f.Table, wantTable)
 	}

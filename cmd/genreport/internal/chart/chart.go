@@ -51,6 +51,8 @@ type Figure struct {
 	Width, Height int
 	// ValueLabels prints the points' labels beside them. On lines a label for which there is no room is left out.
 	ValueLabels bool
+
+	thin *thinned // a line of more points than pixels
 }
 
 // Series is one value per category.
@@ -74,6 +76,17 @@ type Point struct {
 	// Label is the value as text. Without it the value is printed with thousands separators. The label of a missing value is its reason
 	// ("refused"), and is printed in its place whether ValueLabels is set or not.
 	Label string
+	// Mark is a sign that stands beside the point, whether ValueLabels is set or not: "†". With ValueLabels the label has it already.
+	Mark string
+	// Tip is what a reader is told who points at it. Without it, it is the value, with the smallest and the largest sample.
+	Tip string
+}
+
+// Drawing is a figure twice: as the picture that a page shows, and as the option from which ECharts draws the same in a browser.
+type Drawing struct {
+	SVG           string
+	Option        []byte // JSON
+	Width, Height int
 }
 
 const (
@@ -94,6 +107,14 @@ type Renderer struct {
 
 // Load makes a renderer from the bundle that `make assets` builds.
 func Load(path string) (*Renderer, error) {
+	script, err := read(path)
+	if err != nil {
+		return nil, err
+	}
+	return New(script)
+}
+
+func read(path string) ([]byte, error) {
 	script, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("load ECharts, which draws the charts: %s does not exist: run \"make assets\"", path)
@@ -101,7 +122,7 @@ func Load(path string) (*Renderer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load ECharts, which draws the charts: %w", err)
 	}
-	return New(script)
+	return script, nil
 }
 
 // New makes a renderer from the text of the bundle.
@@ -141,25 +162,41 @@ func New(script []byte) (*Renderer, error) {
 
 // SVG draws a figure.
 func (r *Renderer) SVG(f Figure) (string, error) {
-	f = clean(f)
-	if err := check(f); err != nil {
-		return "", fmt.Errorf("draw figure %q: %w", f.ID, err)
+	d, err := r.Draw(f)
+	return d.SVG, err
+}
+
+// Draw draws a figure and gives the option that it was drawn from.
+func (r *Renderer) Draw(f Figure) (Drawing, error) {
+	f, err := ready(f)
+	if err != nil {
+		return Drawing{}, err
 	}
+	f.thin = thin(f)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	option, err := r.option(f)
 	if err != nil {
-		return "", fmt.Errorf("draw figure %q: describe it to ECharts: %w", f.ID, err)
+		return Drawing{}, fmt.Errorf("draw figure %q: describe it to ECharts: %w", f.ID, err)
 	}
 	raw, err := r.draw(goja.Undefined(), r.vm.ToValue(string(option)), r.vm.ToValue(f.Width), r.vm.ToValue(f.Height))
 	if err != nil {
-		return "", fmt.Errorf("draw figure %q: ECharts: %w", f.ID, err)
+		return Drawing{}, fmt.Errorf("draw figure %q: ECharts: %w", f.ID, err)
 	}
 	svg, err := inline(raw.String(), f)
 	if err != nil {
-		return "", fmt.Errorf("draw figure %q: take over ECharts' SVG: %w", f.ID, err)
+		return Drawing{}, fmt.Errorf("draw figure %q: take over ECharts' SVG: %w", f.ID, err)
 	}
-	return svg, nil
+	return Drawing{SVG: svg, Option: option, Width: f.Width, Height: f.Height}, nil
+}
+
+// ready cleans a figure and refuses what can't be drawn.
+func ready(f Figure) (Figure, error) {
+	f = clean(f)
+	if err := check(f); err != nil {
+		return f, fmt.Errorf("draw figure %q: %w", f.ID, err)
+	}
+	return f, nil
 }
 
 // clean fills in defaults and makes every text one line of characters that XML allows. The caller's figure stays as it is.
@@ -182,7 +219,7 @@ func clean(f Figure) Figure {
 	for i, s := range f.Series {
 		points := make([]Point, len(s.Points))
 		for j, p := range s.Points {
-			p.Label = line(p.Label)
+			p.Label, p.Mark, p.Tip = line(p.Label), line(p.Mark), line(p.Tip)
 			points[j] = p
 		}
 		series[i] = Series{Name: line(s.Name), Points: points}

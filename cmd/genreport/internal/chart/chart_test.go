@@ -410,7 +410,7 @@ func TestPhases(t *testing.T) {
 	half := (x4 - x3) / 2
 	var shades [][]float64
 	for _, e := range parse(t, svg) {
-		if e.name == "path" && e.attr["fill"] == colorGrid {
+		if e.name == "path" && e.attr["fill"] == colorGrid && e.attr["fill-opacity"] == "0.4" {
 			shades = append(shades, floats(t, e.attr["d"]))
 		}
 	}

@@ -137,6 +137,9 @@ func (r *Renderer) legend(f Figure, l *layout, width float64) (int, error) {
 // categories decides how the categories' labels fit into their bands and returns the height they take, and the width that the
 // first one takes to the left of the plot.
 func (r *Renderer) categories(f Figure, l *layout, band float64) (height, overhang float64, err error) {
+	if f.thin != nil {
+		return r.columns(f, l, band)
+	}
 	usable := band - 6
 	most, longest := 1, 0.0
 	for _, c := range f.Categories {
@@ -174,6 +177,28 @@ func (r *Renderer) categories(f Figure, l *layout, band float64) (height, overha
 	return labelMargin + categoryLine, 0, nil
 }
 
+// columns names some categories of a thinned chart, each in its column.
+func (r *Renderer) columns(f Figure, l *layout, band float64) (height, overhang float64, err error) {
+	longest := 0.0
+	for i := 0; i < len(f.Categories); i += max(1, len(f.Categories)/1000) { // enough to know how wide they are
+		w, err := r.width(f.Categories[i], fontSize)
+		if err != nil {
+			return 0, 0, err
+		}
+		longest = max(longest, w)
+	}
+	l.categories = make([]string, len(f.thin.from))
+	for step := range niceSteps(len(f.Categories)) {
+		if float64(step)*band >= longest+2*categoryGap {
+			for i := 0; i < len(f.Categories); i += step {
+				l.categories[f.thin.column(i)] = f.Categories[i]
+			}
+			break
+		}
+	}
+	return labelMargin + categoryLine, 0, nil
+}
+
 // niceSteps yields 1, 2, 5, 10, 20, … up to the first that reaches limit.
 func niceSteps(limit int) iter.Seq[int] {
 	return func(yield func(int) bool) {
@@ -192,7 +217,11 @@ func (r *Renderer) valueLabels(f Figure, l *layout, band, plot, lo, hi float64) 
 	widest := 0.0
 	for _, s := range f.Series {
 		for _, p := range s.Points {
-			w, err := r.width(pointLabel(f, p), labelSize)
+			label := pointLabel(f, p)
+			if label == "" {
+				continue
+			}
+			w, err := r.width(label, labelSize)
 			if err != nil {
 				return err
 			}
@@ -213,19 +242,32 @@ func (r *Renderer) valueLabels(f Figure, l *layout, band, plot, lo, hi float64) 
 	}
 	need = min(need, plot*0.4) // with less room than this, labels may well leave the plot
 	span := l.axis.max - l.axis.min
-	if hi > 0 && f.ValueLabels {
+	above := f.ValueLabels || marked(f)
+	if hi > 0 && above {
 		for (l.axis.max-hi)/span*plot < need {
 			l.axis.max = round12(l.axis.max + l.axis.step)
 			span = l.axis.max - l.axis.min
 		}
 	}
-	if lo < 0 && f.ValueLabels {
+	if lo < 0 && above {
 		for (lo-l.axis.min)/span*plot < need {
 			l.axis.min = round12(l.axis.min - l.axis.step)
 			span = l.axis.max - l.axis.min
 		}
 	}
 	return nil
+}
+
+// marked reports whether a point has a mark.
+func marked(f Figure) bool {
+	for _, s := range f.Series {
+		for _, p := range s.Points {
+			if p.Mark != "" && p.Value != nil {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // wrap breaks a text into lines of a width, within a word only if that alone is wider. (ECharts can break too, but also before a

@@ -2,6 +2,7 @@ package chart
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -63,6 +64,25 @@ func seriesSymbolSize(i, size int) int {
 func seriesDash(i int) any {
 	dashes := [...]any{"solid", []int{7, 3}, []int{2, 3}, []int{9, 3, 2, 3}, []int{12, 4}, []int{4, 2}}
 	return dashes[i%len(dashes)]
+}
+
+// seriesHatch is the pattern of a series' bars, for the same reason: the directions of its lines. The first is plain.
+func seriesHatch(i int) string {
+	hatches := [...]string{"", "/", "-", "\\", "|", "/\\"}
+	return hatches[i%len(hatches)]
+}
+
+// seriesIcon is such a bar in the legend: a square of 12 with the lines left out.
+func seriesIcon(i int) string {
+	icons := [...]string{
+		"path://M0 0h12v12h-12z",
+		"path://M0 0h4l-4 4zM6 0h5l-11 11v-5zM12 1v5l-6 6h-5zM12 8v4h-4z",
+		"path://M0 0h12v3.2h-12zM0 4.4h12v3.2h-12zM0 8.8h12v3.2h-12z",
+		"path://M12 0h-4l4 4zM6 0h-5l11 11v-5zM0 1v5l6 6h5zM0 8v4h4z",
+		"path://M0 0h3.2v12h-3.2zM4.4 0h3.2v12h-3.2zM8.8 0h3.2v12h-3.2z",
+		"path://M6 0l2.4 2.4l-2.4 2.4l-2.4 -2.4zM6 7.2l2.4 2.4l-2.4 2.4l-2.4 -2.4zM2.4 3.6l2.4 2.4l-2.4 2.4l-2.4 -2.4zM9.6 3.6l2.4 2.4l-2.4 2.4l-2.4 -2.4zM0 0h2.4l-2.4 2.4zM12 0v2.4l-2.4 -2.4zM0 12v-2.4l2.4 2.4zM12 12h-2.4l2.4 -2.4z",
+	}
+	return icons[i%len(icons)]
 }
 
 // Bars: the share of a category left empty, the space between bars as a share of a bar, the widest bar.
@@ -132,12 +152,9 @@ func describe(f Figure, l layout) chart {
 	}
 	if l.legend != nil {
 		o := opts.Legend{
-			Show: opts.Bool(true), Type: "plain", Left: "0", Top: "0", Padding: 0, Data: l.legend,
+			Show: opts.Bool(true), Type: "plain", Left: "0", Top: "0", Padding: 0, Data: legendData(f, l),
 			ItemWidth: l.iconWidth, ItemHeight: l.iconHeight,
 			TextStyle: &opts.TextStyle{Color: colorText, FontSize: fontSize, LineHeight: legendLine},
-		}
-		if f.Kind == Bar {
-			o.Icon = "rect"
 		}
 		global = append(global, charts.WithLegendOpts(o))
 	} else {
@@ -153,7 +170,11 @@ func describe(f Figure, l layout) chart {
 	if len(f.Phases) > 0 {
 		var data []opts.CustomData
 		for _, p := range f.Phases {
-			data = append(data, opts.CustomData{Name: p.Name, Value: []any{p.From, p.To}})
+			from, to := p.From, p.To
+			if f.thin != nil {
+				from, to = f.thin.column(from), f.thin.column(to)
+			}
+			data = append(data, opts.CustomData{Name: p.Name, Value: []any{from, to}})
 		}
 		marks.AddSeries("phases", data, func(o *charts.SingleSeries) {
 			o.RenderItem = "phases"
@@ -182,9 +203,15 @@ func describe(f Figure, l layout) chart {
 	c.SetGlobalOptions(global...)
 	c.SetXAxis(l.categories)
 	for i, s := range f.Series {
-		data := make([]opts.LineData, len(s.Points))
-		for j, p := range s.Points {
-			data[j] = opts.LineData{Value: value(p)}
+		var data []opts.LineData
+		if f.thin != nil {
+			for _, p := range f.thin.points[i] {
+				data = append(data, opts.LineData{Value: []any{p.column, value(Point{Value: p.value})}})
+			}
+		} else {
+			for _, p := range s.Points {
+				data = append(data, opts.LineData{Value: value(p)})
+			}
 		}
 		c.AddSeries(seriesKey(i), data,
 			charts.WithLineChartOpts(opts.LineChart{
@@ -213,8 +240,11 @@ func markData(f Figure, s Series) []opts.CustomData {
 	var data []opts.CustomData
 	for i, p := range s.Points {
 		label := pointLabel(f, p)
-		if p.Low == nil && label == "" {
+		if p.Low == nil && label == "" && (f.Kind != Bar || p.Value == nil) { // bars have a pattern too
 			continue
+		}
+		if f.thin != nil {
+			i = f.thin.column(i)
 		}
 		data = append(data, opts.CustomData{Name: label, Value: []any{i, p.Low, p.High, p.Value}})
 	}
@@ -226,11 +256,40 @@ func pointLabel(f Figure, p Point) string {
 	case p.Value == nil:
 		return p.Label
 	case !f.ValueLabels:
-		return ""
+		return p.Mark
 	case p.Label != "":
 		return p.Label
 	}
-	return thousands(strconv.FormatFloat(*p.Value, 'f', -1, 64))
+	return plainNumber(*p.Value)
+}
+
+func plainNumber(v float64) string { return thousands(strconv.FormatFloat(v, 'f', -1, 64)) }
+
+// tip is what a reader is told who points at a point.
+func tip(p Point) string {
+	switch {
+	case p.Tip != "":
+		return p.Tip
+	case p.Value == nil:
+		return cmp.Or(p.Label, "–")
+	}
+	text := cmp.Or(p.Label, plainNumber(*p.Value)+p.Mark)
+	if p.Low != nil {
+		text += " (" + plainNumber(*p.Low) + "–" + plainNumber(*p.High) + ")"
+	}
+	return text
+}
+
+// legendData are the entries of the legend, each with its icon where that isn't the series' own.
+func legendData(f Figure, l layout) any {
+	if f.Kind != Bar {
+		return l.legend
+	}
+	var all []object
+	for i, key := range l.legend {
+		all = append(all, object{"name": key, "icon": seriesIcon(i)})
+	}
+	return all
 }
 
 func percent(share float64) string { return strconv.FormatFloat(share*100, 'f', -1, 64) + "%" }
@@ -296,7 +355,7 @@ func additions(f Figure, l layout) object {
 		if f.Kind == Bar {
 			m["bars"], m["gap"], m["categoryGap"], m["maxWidth"] = len(f.Series), barGap, barCategoryGap, barMaxWidth
 			// Half of a whisker lies on its bar: dark on a pale rim it is seen there and above.
-			m["color"], m["rim"] = colorText, true
+			m["color"], m["rim"], m["hatch"] = colorText, true, seriesHatch(i)
 		} else {
 			m["distance"] = labelDistance + l.symbolSize/2
 		}
@@ -313,6 +372,17 @@ func additions(f Figure, l layout) object {
 		names = append(names, s.Name)
 	}
 	all["names"] = names
+	// For the reader who points at the chart: what every point is, in words.
+	tips := make([][]string, len(f.Series))
+	for i, s := range f.Series {
+		for _, p := range s.Points {
+			tips[i] = append(tips[i], tip(p))
+		}
+	}
+	all["tips"], all["categories"] = tips, f.Categories
+	if f.thin != nil {
+		all["tips"], all["categories"] = f.thin.tips, f.thin.columnNames(f.Categories)
+	}
 	return all
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -23,7 +24,10 @@ var (
 
 	numbers = set("d", "x", "y", "width", "height", "r", "cx", "cy", "rx", "ry", "x1", "y1", "x2", "y2", "points", "transform", "stroke-width")
 	decimal = regexp.MustCompile(`-?\d+\.\d+(e-?\d+)?`)
-	color   = regexp.MustCompile(`^(none|var\(--chart-[a-z0-9]+, #[0-9a-f]{6}\))$`)
+	// polyline is a path of many straight lines, as a chart over time has.
+	polyline = regexp.MustCompile(`^M\S+ \S+([ML]-?[\d.]+(e-?\d+)? -?[\d.]+(e-?\d+)?){20,}$`)
+	segment  = regexp.MustCompile(`([ML])(\S+?) ([^ML]+)`)
+	color    = regexp.MustCompile(`^(none|var\(--chart-[a-z0-9]+, #[0-9a-f]{6}\))$`)
 )
 
 func set(names ...string) map[string]bool {
@@ -161,6 +165,8 @@ func (w *writer) attribute(a xml.Attr) error {
 	case (name == "fill" || name == "stroke") && !color.MatchString(value):
 		// A colour of ECharts' own would be wrong on a dark page.
 		return fmt.Errorf("its %s is %q, not one of the page's colours", name, value)
+	case name == "d" && polyline.MatchString(value):
+		value = relative(value)
 	case numbers[name]:
 		value = decimal.ReplaceAllStringFunc(value, shorten)
 	}
@@ -225,4 +231,43 @@ func shorten(number string) string {
 		return "0"
 	}
 	return s
+}
+
+// relative writes a polyline from point to point, in tenths of a pixel, which is a third of the size. Points are rounded before their
+// distance is taken, so that errors don't add up.
+func relative(d string) string {
+	var b strings.Builder
+	tenths := func(v int) {
+		b.WriteString(strconv.FormatFloat(float64(v)/10, 'f', -1, 64))
+	}
+	x, y := 0, 0
+	command := ""
+	for _, m := range segment.FindAllStringSubmatch(d, -1) {
+		px, errX := strconv.ParseFloat(m[2], 64)
+		py, errY := strconv.ParseFloat(m[3], 64)
+		if errX != nil || errY != nil {
+			return d
+		}
+		nx, ny := int(math.Round(10*px)), int(math.Round(10*py))
+		if m[1] == "M" {
+			b.WriteString("M")
+			tenths(nx)
+			b.WriteString(" ")
+			tenths(ny)
+		} else {
+			switch {
+			case command != "L":
+				b.WriteString("l")
+			case nx >= x: // a minus sign parts numbers too
+				b.WriteString(" ")
+			}
+			tenths(nx - x)
+			if ny >= y {
+				b.WriteString(" ")
+			}
+			tenths(ny - y)
+		}
+		x, y, command = nx, ny, m[1]
+	}
+	return b.String()
 }

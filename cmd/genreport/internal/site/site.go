@@ -37,7 +37,7 @@ type Config struct {
 
 // Charts draws figures.
 type Charts interface {
-	SVG(chart.Figure) (string, error)
+	Draw(chart.Figure) (chart.Drawing, error)
 }
 
 // Input is all that a site is made of.
@@ -45,8 +45,10 @@ type Input struct {
 	Config
 	Pages  []article.Page // lists have them in this order
 	Charts Charts
-	Data   map[string][]byte // result files to publish, by path under data/
-	Tool   string            // version of genreport
+	// ECharts is the bundle with which charts answer a reader; without it they are pictures.
+	ECharts []byte
+	Data    map[string][]byte // result files to publish, by path under data/
+	Tool    string            // version of genreport
 }
 
 // Build makes the site's files, by path.

@@ -25,9 +25,9 @@ import (
 // plainCharts draws as much of a figure as other packages' tests need.
 type plainCharts struct{}
 
-func (plainCharts) SVG(f chart.Figure) (string, error) {
+func (plainCharts) Draw(f chart.Figure) (chart.Drawing, error) {
 	title := html.EscapeString(f.Title)
-	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 360" role="img" aria-labelledby="%s-title"><title id="%s-title">%s</title></svg>`, f.ID, f.ID, title), nil
+	return chart.Drawing{Option: []byte("{}"), Width: 720, Height: 360, SVG: fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 360" role="img" aria-labelledby="%s-title"><title id="%s-title">%s</title></svg>`, f.ID, f.ID, title)}, nil
 }
 
 func build(t *testing.T, in Input) map[string][]byte {
@@ -470,7 +470,9 @@ func TestBuildRefuses(t *testing.T) {
 
 type brokenCharts struct{}
 
-func (brokenCharts) SVG(chart.Figure) (string, error) { return "", errors.New("no ink") }
+func (brokenCharts) Draw(chart.Figure) (chart.Drawing, error) {
+	return chart.Drawing{}, errors.New("no ink")
+}
 
 func TestOutputTables(t *testing.T) {
 	zh, err := ui("zh")

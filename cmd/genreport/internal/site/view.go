@@ -15,7 +15,6 @@ import (
 	"unicode/utf8"
 
 	"genreport/cmd/genreport/internal/article"
-	"genreport/cmd/genreport/internal/chart"
 	"genreport/cmd/genreport/internal/claim"
 	"genreport/cmd/genreport/internal/number"
 	"genreport/measure"
@@ -39,6 +38,8 @@ type articleView struct {
 	Groups        []group
 	Runs          []run
 	Script        string // "" where the page needs none
+	Charts        chartScripts
+	ChartWords    figureWords
 }
 
 // claimRow is a claim in the table of them.
@@ -52,17 +53,6 @@ type block struct {
 	Figure *figure
 	Output *output
 	ownBlock
-}
-
-type figure struct {
-	UI             text
-	ID, Label      string
-	Title, Caption template.HTML
-	Wide, Narrow   template.HTML // SVG
-	Table          article.Table
-	TableLabel     string
-	Data           []article.Link
-	Marked         []article.MarkedSeries
 }
 
 // output is a sample output: text and tables in turn.
@@ -155,6 +145,13 @@ func (b *builder) article(p article.Page) (articleView, error) {
 	v.HeadlineSize = headlineSize(p.Headlines)
 
 	links := linker{b: b, from: path}
+	if slices.ContainsFunc(p.Blocks, func(x article.Block) bool { return x.Figure != nil }) {
+		var err error
+		if v.Charts, err = b.chartScripts(path); err != nil {
+			return v, err
+		}
+		v.ChartWords = wordsOfFigures(p.Lang)
+	}
 	figures, outputs := 0, 0
 	own := newOwn(p.Lang)
 	if hasDemo(p) {
@@ -231,25 +228,6 @@ func (l *linker) to(in article.Link) article.Link {
 	}
 	in.Href = l.b.link(l.from, in.Href)
 	return in
-}
-
-func (b *builder) figure(in article.Figure, number int, t text, links *linker) (*figure, error) {
-	f := &figure{UI: t, ID: in.ID, Label: fmt.Sprintf(t.Figure, number), Title: in.Title, Caption: in.Caption, Table: in.Table, Marked: in.Marked}
-	f.TableLabel = t.FigureData + t.Separator + f.Label
-	for _, size := range []struct {
-		figure chart.Figure
-		svg    *template.HTML
-	}{{in.Wide, &f.Wide}, {in.Narrow, &f.Narrow}} {
-		svg, err := b.in.Charts.SVG(size.figure)
-		if err != nil {
-			return nil, fmt.Errorf("figure %s: %w", in.ID, err)
-		}
-		*size.svg = template.HTML(svg)
-	}
-	for _, d := range in.Data {
-		f.Data = append(f.Data, links.to(d))
-	}
-	return f, nil
 }
 
 func makeOutput(in article.Output, number int, t text) *output {

@@ -1,0 +1,342 @@
+package site
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+
+	"genreport/cmd/genreport/internal/article"
+	"genreport/cmd/genreport/internal/chart"
+)
+
+// policy is the strictest one that pages are made for.
+const policy = "default-src 'none'; img-src 'self' data:; style-src 'self'; script-src 'self'; connect-src 'self'"
+
+// hostileName is one that must stay text wherever it goes.
+const hostileName = `<img src=x onerror="document.title='owned'">{a|b}${1} __proto__`
+
+// timeFigure has two lines of 120 seconds: 1000 + s, with a gap from 40 to 49, and 500.
+func timeFigure() *article.Figure {
+	f := chart.Figure{ID: "figure-time-wide", Kind: chart.Line, Title: "Over time", Description: "Two lines.", XTitle: "seconds", YTitle: "Messages per second"}
+	a, b := chart.Series{Name: hostileName}, chart.Series{Name: "flat"}
+	for s := range 120 {
+		f.Categories = append(f.Categories, fmt.Sprint(s))
+		v, w := float64(1000+s), 500.0
+		p := chart.Point{Value: &v, Tip: fmt.Sprintf("%d", 1000+s)}
+		if s >= 40 && s < 50 {
+			p = chart.Point{Tip: "not measured (why {x|y})"}
+		}
+		a.Points, b.Points = append(a.Points, p), append(b.Points, chart.Point{Value: &w, Tip: "500"})
+	}
+	f.Series = []chart.Series{a, b}
+	f.Phases = []chart.Phase{{Name: "before", From: 0, To: 59}, {Name: "after", From: 60, To: 119}}
+	narrow := f
+	narrow.ID, narrow.Width, narrow.Height = "figure-time-narrow", 400, 320
+	return &article.Figure{ID: "figure-time", Name: "time", Title: "Over time", Wide: f, Narrow: narrow}
+}
+
+// chartSite is the sample pages with charts that answer, served under a path with the policy; asked are the requests for scripts.
+func chartSite(t *testing.T) (dir, root string, asked func() []string) {
+	t.Helper()
+	path := filepath.Join("..", "..", "..", "..", "build", "echarts.js")
+	charts, err := chart.Open(path, filepath.Join(t.TempDir(), "drawings"))
+	if err != nil {
+		t.Fatalf("%v (\"make assets\" makes it)", err)
+	}
+	in := sampleInput(charts)
+	in.ECharts = charts.Script()
+	for i := range in.Pages {
+		in.Pages[i].Blocks = append(in.Pages[i].Blocks, article.Block{Figure: timeFigure()})
+	}
+	files, err := Build(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = filepath.Join(t.TempDir(), "public")
+	if err := Write(dir, files); err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	var scripts []string
+	server := httptest.NewServer(http.StripPrefix("/repo/sub/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, ".js") {
+			mu.Lock()
+			scripts = append(scripts, filepath.Base(r.URL.Path))
+			mu.Unlock()
+		}
+		w.Header().Set("Content-Security-Policy", policy)
+		w.Header().Set("Cache-Control", "no-store")
+		http.ServeFile(w, r, filepath.Join(dir, filepath.FromSlash(r.URL.Path)))
+	})))
+	t.Cleanup(server.Close)
+	return dir, server.URL + "/repo/sub/", func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(scripts)
+	}
+}
+
+func do(t *testing.T, ctx context.Context, actions ...chromedp.Action[chromedp.Void]) {
+	t.Helper()
+	if err := chromedp.Do(ctx, actions...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// until waits for a condition of the page.
+func until(t *testing.T, ctx context.Context, expression string) {
+	t.Helper()
+	for range 100 {
+		if value[bool](t, ctx, expression) {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Fatalf("in 10 s this did not become true: %s", expression)
+}
+
+// at is where on the screen a place of a figure's wide drawing is.
+func at(t *testing.T, ctx context.Context, figure string, x, y float64) (float64, float64) {
+	t.Helper()
+	value[bool](t, ctx, fmt.Sprintf(`document.querySelector("#%s .wide").scrollIntoView({block: "center", behavior: "instant"}), true`, figure))
+	box := value[[]float64](t, ctx, fmt.Sprintf(`(() => { const r = document.querySelector("#%s .wide").getBoundingClientRect(); return [r.left, r.top, r.width / 720] })()`, figure))
+	return box[0] + x*box[2], box[1] + y*box[2]
+}
+
+func move(t *testing.T, ctx context.Context, x, y float64) {
+	t.Helper()
+	do(t, ctx, chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, x-3, y), chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, x, y))
+}
+
+// texts are those of the live chart.
+func texts(t *testing.T, ctx context.Context, figure string) []string {
+	t.Helper()
+	return value[[]string](t, ctx, fmt.Sprintf(`[...document.querySelectorAll("#%s .live text")].map(e => e.textContent.replaceAll("\u200b", ""))`, figure))
+}
+
+func TestChartsAnswer(t *testing.T) {
+	ctx := browser(t)
+	dir, root, asked := chartSite(t)
+	var c troubles
+	watch(t, ctx, &c)
+	clean := func(where string) {
+		t.Helper()
+		for _, s := range c.take() {
+			t.Errorf("%s: %s", where, s)
+		}
+	}
+	for _, page := range []string{root + "en/channels-and-connections.html", "file://" + dir + "/zh/channels-and-connections.html"} {
+		do(t, ctx, chromedp.EmulateViewport(1280, 900), chromedp.Navigate(page))
+		// Scrolling through the page under a resting pointer loads nothing.
+		move(t, ctx, 640, 5)
+		do(t, ctx, chromedp.Sleep(100*time.Millisecond))
+		value[bool](t, ctx, `scrollTo({top: document.documentElement.scrollHeight, behavior: "instant"}), true`)
+		do(t, ctx, chromedp.Sleep(300*time.Millisecond))
+		if got := value[int64](t, ctx, `document.scripts.length`); got != 1 {
+			t.Errorf("before anyone reached for a chart there are %d scripts", got)
+		}
+		if all := asked(); strings.HasPrefix(page, "http") && (len(all) != 1 || !strings.HasPrefix(all[0], "charts.")) {
+			t.Errorf("before anyone reached for a chart these were loaded: %q", all)
+		}
+		before := value[float64](t, ctx, `document.documentElement.scrollHeight`)
+
+		// Pointing at a bar: the table's values.
+		x, y := at(t, ctx, "fig-channels", 150, 200)
+		move(t, ctx, x, y)
+		until(t, ctx, `!!document.querySelector("#fig-channels .wide.alive")`)
+		move(t, ctx, x+1, y)
+		do(t, ctx, chromedp.Sleep(300*time.Millisecond))
+		got := strings.Join(texts(t, ctx, "fig-channels"), "|")
+		for _, want := range []string{"go  31,200 (30,264–32,136)", "go-batched  61,800 (59,946–63,654)", "pika  15,100 (14,647–15,553)"} {
+			if !strings.Contains(got, want) {
+				t.Errorf("pointing at the first bars: no %q in %q", want, got)
+			}
+		}
+		if after := value[float64](t, ctx, `document.documentElement.scrollHeight`); after != before {
+			t.Errorf("the page was %v px high and is %v", before, after)
+		}
+		if all := asked(); strings.HasPrefix(page, "http") && len(all) != 3 {
+			t.Errorf("after that these were loaded: %q", all)
+		}
+		clean(page)
+
+		// The legend takes a series out: its bars, whiskers and value go.
+		marks := `document.querySelectorAll("#fig-channels .live path").length`
+		n := value[int64](t, ctx, marks)
+		lx, ly := at(t, ctx, "fig-channels", 8, 8)
+		do(t, ctx, chromedp.MouseClickXY(lx, ly), chromedp.Sleep(400*time.Millisecond))
+		if m := value[int64](t, ctx, marks); m > n-8 {
+			t.Errorf("with one of three series out there are %d paths of %d", m, n)
+		}
+		move(t, ctx, x, y)
+		do(t, ctx, chromedp.Sleep(300*time.Millisecond))
+		if got := strings.Join(texts(t, ctx, "fig-channels"), "|"); strings.Contains(got, "31,200") || !strings.Contains(got, "go-batched  61,800") {
+			t.Errorf("with go out the tooltip says %q", got)
+		}
+		picture(t, ctx, "legend")
+		clean(page)
+
+		// Keys: a chart that has focus, point by point; a gap says why.
+		value[bool](t, ctx, `document.querySelector("#figure-time .wide").focus(), true`)
+		until(t, ctx, `!!document.querySelector("#figure-time .wide.alive")`)
+		key := func(k string, times int) {
+			t.Helper()
+			for range times {
+				value[bool](t, ctx, fmt.Sprintf(`document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {key: %q, bubbles: true})), true`, k))
+				do(t, ctx, chromedp.Sleep(20*time.Millisecond))
+			}
+			do(t, ctx, chromedp.Sleep(200*time.Millisecond))
+		}
+		key("ArrowRight", 3)
+		if got := strings.Join(texts(t, ctx, "figure-time"), "|"); !strings.Contains(got, hostileName+"  1002") || !strings.Contains(got, "flat  500") {
+			t.Errorf("three steps to the right: %q", got)
+		}
+		if got := value[string](t, ctx, `document.querySelector("#figure-time [role=status]").textContent`); got != "2; "+hostileName+"  1002; flat  500" {
+			t.Errorf("what is said: %q", got)
+		}
+		key("ArrowRight", 40)
+		if got := strings.Join(texts(t, ctx, "figure-time"), "|"); !strings.Contains(got, "not measured (why {x|y})") {
+			t.Errorf("in the gap: %q", got)
+		}
+		picture(t, ctx, "keys")
+		key("2", 1)
+		if got := value[string](t, ctx, `document.querySelector("#figure-time [role=status]").textContent`); got != hostileName {
+			t.Errorf("after the second series was switched off: %q", got)
+		}
+		key("2", 1)
+		if title := value[string](t, ctx, `document.title`); strings.Contains(title, "owned") {
+			t.Error("a label became code")
+		}
+		clean(page)
+
+		// Dragging over a part zooms to it, a button back.
+		ax, ay := at(t, ctx, "figure-time", 200, 200)
+		bx, _ := at(t, ctx, "figure-time", 400, 200)
+		do(t, ctx, chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, ax, ay), chromedp.MouseEvent(input.DispatchMouseEventTypeMousePressed, ax, ay, chromedp.ButtonLeft), chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, (ax+bx)/2, ay, chromedp.ButtonLeft),
+			chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, bx, ay, chromedp.ButtonLeft), chromedp.MouseEvent(input.DispatchMouseEventTypeMouseReleased, bx, ay, chromedp.ButtonLeft), chromedp.Sleep(500*time.Millisecond))
+		if hidden := value[bool](t, ctx, `document.querySelector("#figure-time .whole").hidden`); hidden {
+			t.Error("after dragging nothing is zoomed")
+		}
+		all := texts(t, ctx, "figure-time")
+		if slices.Contains(all, "0") && slices.Contains(all, "110") || slices.Contains(all, "110") {
+			t.Errorf("after zooming to the middle the axis says %q", all)
+		}
+		picture(t, ctx, "zoom")
+		do(t, ctx, chromedp.Click(chromedp.CSS("#figure-time .whole")), chromedp.Sleep(300*time.Millisecond))
+		if all := texts(t, ctx, "figure-time"); !slices.Contains(all, "110") {
+			t.Errorf("after zooming out the axis says %q", all)
+		}
+		// Escape leaves.
+		value[bool](t, ctx, `document.querySelector("#figure-time .wide").focus(), true`)
+		key("ArrowRight", 1)
+		key("Escape", 1)
+		if active := value[string](t, ctx, `document.activeElement.tagName`); active != "BODY" {
+			t.Errorf("after Escape the focus is on %s", active)
+		}
+		if got := strings.Join(texts(t, ctx, "figure-time"), "|"); strings.Contains(got, "flat  500") {
+			t.Errorf("after Escape there is still %q", got)
+		}
+		clean(page)
+	}
+}
+
+// The chart that answers looks like the picture that it lies over, on a phone too and in the dark.
+func TestChartsLookTheSame(t *testing.T) {
+	ctx := browser(t)
+	_, root, _ := chartSite(t)
+	var c troubles
+	watch(t, ctx, &c)
+	// A page in the background is told of no focus.
+	do(t, ctx, chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		_, err := chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
+		return err
+	}))
+	for _, width := range []int64{390, 1280} {
+		do(t, ctx, chromedp.EmulateViewport(width, 900), chromedp.Navigate(root+"zh/channels-and-connections.html"))
+		stage := map[int64]string{390: "narrow", 1280: "wide"}[width]
+		for _, id := range []string{"fig-channels", "fig-connections", "figure-time"} {
+			value[bool](t, ctx, fmt.Sprintf(`document.querySelector("#%s .%s").focus(), true`, id, stage))
+			until(t, ctx, fmt.Sprintf(`!!document.querySelector("#%s .%s.alive")`, id, stage))
+			// Every text of the picture is there again, where it was.
+			worst := value[[]any](t, ctx, fmt.Sprintf(`(() => {
+				const stage = document.querySelector("#%s .%s");
+				const of = (root) => [...root.querySelectorAll("text")].map(e => [e.textContent, e.getBoundingClientRect()]);
+				const live = of(stage.querySelector(".live svg"));
+				let worst = 0, who = "";
+				for (const [text, r] of of(stage.querySelector(":scope > svg"))) {
+					const d = Math.min(...live.filter(([t]) => t === text).map(([, q]) => Math.hypot(q.left - r.left, q.top - r.top, text.trim() === text ? q.width - r.width : 0)), 1e9);
+					if (d > worst) { worst = d; who = text; }
+				}
+				return [worst, who];
+			})()`, id, stage))
+			if d := worst[0].(float64); d > 1 {
+				t.Errorf("%s at %d px: %q is %v px from where it was", id, width, worst[1], math.Round(d))
+			}
+			picture(t, ctx, fmt.Sprintf("same-%s-%d", id, width))
+		}
+	}
+	media := chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}})
+		return err
+	})
+	fill := `getComputedStyle([...document.querySelectorAll("#figure-time .live text")].find(e => e.textContent === "flat")).fill`
+	light := value[string](t, ctx, fill)
+	do(t, ctx, media, chromedp.Sleep(200*time.Millisecond))
+	if dark := value[string](t, ctx, fill); light != "rgb(36, 41, 47)" || dark != "rgb(223, 227, 232)" {
+		t.Errorf("the legend is %s in the light and %s in the dark", light, dark)
+	}
+	picture(t, ctx, "dark")
+	for _, s := range c.take() {
+		t.Error(s)
+	}
+}
+
+// Without scripts every picture is there, and nothing that does nothing.
+func TestChartsWithoutScripts(t *testing.T) {
+	ctx := browser(t)
+	_, root, _ := chartSite(t)
+	do(t, ctx, chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		_, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+		return err
+	}), chromedp.EmulateViewport(1280, 900), chromedp.Navigate(root+"en/channels-and-connections.html"))
+	if n := value[int64](t, ctx, `[...document.querySelectorAll(".chart .wide svg")].filter(s => s.checkVisibility() && s.getBoundingClientRect().height > 100).length`); n != 3 {
+		t.Errorf("%d of 3 pictures", n)
+	}
+	if n := value[int64](t, ctx, `[...document.querySelectorAll(".whole, .live")].filter(e => e.checkVisibility()).length`); n != 0 {
+		t.Errorf("%d things that do nothing are shown", n)
+	}
+	if n := value[int64](t, ctx, `document.querySelectorAll("[style], style, .chart [tabindex]:not(.scroll)").length`); n != 0 {
+		t.Errorf("%d inline styles or stages that take the focus", n)
+	}
+}
+
+// picture leaves one to look at.
+func picture(t *testing.T, ctx context.Context, name string) {
+	t.Helper()
+	if *look == "" {
+		return
+	}
+	png, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(*look, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(*look, "chart-"+name+".png"), png, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
