@@ -26,7 +26,7 @@ soak: setup ## many kills of genreport and of its broker at random moments, some
 variance: setup ## where the noise of a throughput comes from: node, queue or window; best on a quiet machine
 	GENREPORT_VARIANCE=1 go test -count=1 -timeout 60m -v -p 1 -run 'TestVariance|TestIdleNodes' ./measure/experiments ./measure/runner
 
-watch-cost: setup ## what it costs a broker that its memory is read once a second, some 25 minutes; best on a quiet machine
+watch-cost: setup ## what it costs a broker that its memory is read once a second, some 15 minutes; best on a quiet machine
 	GENREPORT_VARIANCE=1 go test -count=1 -timeout 60m -v -run TestWatchCost ./measure/experiments
 
 setup: ## system packages for measuring and rendering (apt-get)

@@ -67,7 +67,7 @@ func connectionMemoryWith(set Values) Experiment {
 				cases = append(cases, Case{
 					Labels:   measure.Labels{"client": "go", "connections": strconv.Itoa(n), "buffer": buffer},
 					Settings: settings, Fresh: true,
-					Estimate: 10*time.Second + time.Duration(n)*3*time.Millisecond,
+					Estimate: 8*time.Second + time.Duration(n)*3*time.Millisecond,
 				})
 			}
 			for _, n := range []int{500, 1000, 2000, 4000} {
