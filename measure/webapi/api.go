@@ -193,7 +193,7 @@ func listen(ctx context.Context, addr string) (net.Listener, error) {
 }
 
 // serveAPI is the role API.
-func (s *session) serveAPI(ctx context.Context) (Outcome, error) {
+func (s *talk) serveAPI(ctx context.Context) (Outcome, error) {
 	gin.SetMode(gin.ReleaseMode)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -169,7 +169,7 @@ func (c *consumer) report(o *Outcome) {
 }
 
 // consume is the role Consumer.
-func (s *session) consume(ctx context.Context) (Outcome, error) {
+func (s *talk) consume(ctx context.Context) (Outcome, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	clock := load.NewClock()

@@ -15,17 +15,19 @@ type fakeDelivery struct {
 }
 
 func (d *fakeDelivery) Ack(multiple bool) error {
-	d.did, d.then = "ack", *d.stored
+	d.did += "ack"
+	d.then = *d.stored
 	if multiple {
-		d.did = "ack of others too"
+		d.did += " of others too"
 	}
 	return nil
 }
 
 func (d *fakeDelivery) Nack(multiple, requeue bool) error {
-	d.did = "drop"
 	if requeue {
-		d.did = "requeue"
+		d.did += "requeue"
+	} else {
+		d.did += "drop"
 	}
 	if multiple {
 		d.did += " of others too"

@@ -255,7 +255,7 @@ func (g *generator) outcome(w window) Outcome {
 }
 
 // generate is the role Generate.
-func (s *session) generate(ctx context.Context) (Outcome, error) {
+func (s *talk) generate(ctx context.Context) (Outcome, error) {
 	clock := load.NewClock()
 	g, err := newGenerator(s.job, clock)
 	if err != nil {

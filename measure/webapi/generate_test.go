@@ -143,6 +143,7 @@ func TestAnswersAreTold(t *testing.T) {
 		case 15: // half an answer
 			w.Header().Set("Content-Length", "100")
 			io.WriteString(w, "{")
+			w.(http.Flusher).Flush()
 			panic(http.ErrAbortHandler)
 		default:
 			w.WriteHeader(http.StatusOK)
@@ -245,12 +246,24 @@ func TestProcessErrors(t *testing.T) {
 			t.Errorf("%s %s: %v", job.Role, job.Mode, err)
 		}
 	}
+	// The process itself does not tell either.
+	var said strings.Builder
+	in := strings.NewReader(`{"role":"api","mode":"sync","listen":"127.0.0.1:0","dsn":"bench:s3cr3t-word@tcp(` + nobody + `)/posts","db_pool":1,"limit_s":20}` + "\n")
+	if err := Serve(io.MultiReader(in, forever{}), &said); err == nil || !strings.Contains(said.String(), `"type":"error"`) ||
+		strings.Contains(said.String()+err.Error(), "s3cr3t") || strings.Contains(said.String(), nobody) {
+		t.Errorf("%v; it said %s", err, said.String())
+	}
 	exits := exec.CommandContext(ctx, "/bin/sh", "-c", "read job; echo \"$job\" >&2; exit 3")
 	_, err := Start(ctx, exits, Job{Role: API, Mode: Sync, Listen: "127.0.0.1:0", DSN: "bench:s3cr3t-word@tcp(" + nobody + ")/posts", DBPool: 1, Limit: 20})
 	if err == nil || !strings.Contains(err.Error(), "exit status 3") || strings.Contains(err.Error(), "s3cr3t") {
 		t.Errorf("one that quotes its job: %v", err)
 	}
 }
+
+// forever is input that does not come.
+type forever struct{}
+
+func (forever) Read([]byte) (int, error) { select {} }
 
 // A process whose input ends, ends.
 func TestProcessEndsWithItsInput(t *testing.T) {

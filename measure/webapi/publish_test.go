@@ -164,13 +164,19 @@ func TestBlocked(t *testing.T) {
 		t.Errorf("not blocked: %v", err)
 	}
 	l.block(true)
-	l.block(true)
+	early := l.blocked
+	l.block(true) // said twice
 	if err := l.unblocked(within(t, 20*time.Millisecond)); !errors.Is(err, errBlocked) {
 		t.Errorf("blocked: %v, want %v", err, errBlocked)
 	}
 	time.AfterFunc(20*time.Millisecond, func() { l.block(false) })
 	if err := l.unblocked(within(t, 5*time.Second)); err != nil {
 		t.Errorf("blocked and not any more: %v", err)
+	}
+	select {
+	case <-early:
+	default:
+		t.Error("who waited since before the second time waits on")
 	}
 }
 

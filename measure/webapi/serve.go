@@ -32,7 +32,7 @@ func Serve(in io.Reader, out io.Writer) error {
 			}
 		}
 	}()
-	s := session{lines: lines, say: json.NewEncoder(out)}
+	s := talk{lines: lines, say: json.NewEncoder(out)}
 	outcome, err := s.run(ctx)
 	m := Message{Type: TypeResult, Result: &outcome}
 	if err != nil {
@@ -42,14 +42,14 @@ func Serve(in io.Reader, out io.Writer) error {
 	return errors.Join(err, s.say.Encode(m))
 }
 
-// session is the conversation of one process.
-type session struct {
+// talk is the conversation of one process.
+type talk struct {
 	job   Job
 	lines <-chan string
 	say   *json.Encoder
 }
 
-func (s *session) run(ctx context.Context) (Outcome, error) {
+func (s *talk) run(ctx context.Context) (Outcome, error) {
 	line, ok := <-s.lines
 	if !ok {
 		return Outcome{}, errors.New("no job on standard input")
@@ -71,7 +71,7 @@ func (s *session) run(ctx context.Context) (Outcome, error) {
 	return s.generate(ctx)
 }
 
-func (s *session) ready(listen string) error {
+func (s *talk) ready(listen string) error {
 	versions := map[string]string{}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, m := range info.Deps {
@@ -95,7 +95,7 @@ func libraries() map[string]string {
 }
 
 // until gives nil when the command comes, or why it does not.
-func (s *session) until(ctx context.Context, command string) <-chan error {
+func (s *talk) until(ctx context.Context, command string) <-chan error {
 	got := make(chan error, 1)
 	go func() {
 		select {
