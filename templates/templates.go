@@ -5,7 +5,8 @@ package templates
 import "embed"
 
 // FS has base.html (parts that every page uses), one template per kind of
-// page, style.css and favicon.svg.
+// page, card.html (what preview pictures are taken of), style.css, page.js and
+// favicon.svg.
 //
-//go:embed *.html *.css *.svg
+//go:embed *.html *.css *.js *.svg
 var FS embed.FS
