@@ -69,7 +69,7 @@ func (b *builder) archived(rec measure.Recorded, lang string, t text, links *lin
 			}
 		}
 	}
-	files := row{Name: t.Experiments}
+	files := row{Name: t.ResultFiles}
 	for _, name := range b.filesOf(rec.Run.ID) {
 		files.Links = append(files.Links, links.to(article.Link{Href: name}))
 	}
