@@ -5,8 +5,9 @@ package templates
 import "embed"
 
 // FS has base.html (parts that every page uses), one template per kind of
-// page, blocks.html and figure.html (parts of articles), style.css, favicon.svg and the scripts demo.js and
-// charts.js.
+// page, blocks.html and figure.html (parts of articles), card.html (what preview
+// pictures are taken of), style.css, favicon.svg and the scripts page.js, demo.js
+// and charts.js.
 //
 //go:embed *.html *.css *.svg *.js
 var FS embed.FS

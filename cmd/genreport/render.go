@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 
@@ -25,7 +24,7 @@ var bundlePath = filepath.Join("build", "echarts.js")
 
 // renderFlags are the flags of render, and of run, which renders too.
 type renderFlags struct {
-	content, out, baseURL, bundle string
+	content, out, baseURL, bundle, cards string
 }
 
 func (f *renderFlags) register(fs *flag.FlagSet, out string) {
@@ -39,6 +38,7 @@ func renderCommand(_ context.Context, args []string, s streams) error {
 	var f renderFlags
 	fs := flag.NewFlagSet("render", flag.ContinueOnError)
 	f.register(fs, "public; build/public for the profile quick")
+	fs.StringVar(&f.cards, "cards", "", "`DIR` in which to leave the pages that pictures for previews of links are taken of (`make social` does)")
 	results := fs.String("results", "", "`DIR` with result files (default: content/results; build/results for the profile quick)")
 	profile := fs.String("profile", string(experiments.Standard), "`NAME`: with quick, pages are made from quick runs too")
 	if err := parse(fs, args, s, "Makes the pages from the content and the newest complete runs."); err != nil {
@@ -92,10 +92,11 @@ func outFor(given string, p experiments.Profile) string {
 
 // material is what pages are made of, read and resolved.
 type material struct {
-	content article.Content
-	data    article.Data
-	runs    int // found, of any profile
-	pages   []article.Page
+	content  article.Content
+	data     article.Data
+	profiles []string // that count
+	runs     int      // found, of any profile
+	pages    []article.Page
 }
 
 // readMaterial reads content and results; what is wrong with either is told
@@ -117,6 +118,7 @@ func readMaterial(contentDir, results string, p experiments.Profile) (material, 
 	if p == experiments.Quick {
 		profiles = append(profiles, string(experiments.Quick))
 	}
+	m.profiles = profiles
 	m.content, m.runs, m.data = content, len(runs), article.NewData(catalog(), runs, profiles)
 	if err := errors.Join(contentErr, resultsErr); err != nil {
 		if resultsErr == nil { // what is wrong in the articles that could be read
@@ -145,23 +147,49 @@ func (f *renderFlags) render(s streams, results string, p experiments.Profile) e
 	if err != nil {
 		return err
 	}
-	published, err := resultFiles(os.DirFS(results), pages)
-	if err != nil {
+	baseURL := content.Site.BaseURL
+	if f.baseURL != "" {
+		baseURL = f.baseURL
+	}
+	in := site.Input{
+		Config: site.Config{Title: content.Site.Title, Author: content.Site.Author, Footer: content.Site.Footer, BaseURL: baseURL, Languages: content.Site.Languages},
+		Pages:  pages, Charts: charts, ECharts: charts.Script(), Tool: version,
+	}
+	var published []string // runs
+	for _, p := range pages {
+		published = append(published, runIDs(p)...)
+	}
+	if p != experiments.Quick {
+		h, err := historyOf(content, m.data.Runs(), m.profiles, pages)
+		if err != nil {
+			return usageError{inDir(f.content, err)}
+		}
+		in.Runs, in.Earlier, in.Changes = m.data.Runs(), h.earlier, h.changes
+		for _, r := range in.Runs {
+			published = append(published, r.Run.ID)
+		}
+	}
+	slices.Sort(published)
+	if in.Data, err = resultFiles(os.DirFS(results), slices.Compact(published)); err != nil {
 		return err
 	}
 	schemas, err := schema.Files()
 	if err != nil {
 		return err
 	}
-	maps.Copy(published, schemas)
-	baseURL := content.Site.BaseURL
-	if f.baseURL != "" {
-		baseURL = f.baseURL
+	maps.Copy(in.Data, schemas)
+	if f.cards != "" {
+		if err := writeCards(f.cards, in); err != nil {
+			return err
+		}
 	}
-	files, err := site.Build(site.Input{
-		Config: site.Config{Title: content.Site.Title, Author: content.Site.Author, Footer: content.Site.Footer, BaseURL: baseURL, Languages: content.Site.Languages},
-		Pages:  pages, Charts: charts, ECharts: charts.Script(), Data: published, Tool: version,
-	})
+	lacking := 0
+	if baseURL != "" {
+		if in.Pictures, lacking, err = picturesOf(f.content, in); err != nil {
+			return err
+		}
+	}
+	files, err := site.Build(in)
 	if err != nil {
 		return err
 	}
@@ -173,6 +201,11 @@ func (f *renderFlags) render(s streams, results string, p experiments.Profile) e
 		missing += len(p.Unmet)
 	}
 	fmt.Fprintf(s.err, "%d pages in %s; open %s\n", len(pages), out, filepath.Join(out, "index.html"))
+	if baseURL == "" {
+		fmt.Fprintf(s.err, "no base_url in site.yaml, so pages have no sitemap, no canonical links and no preview pictures: give it before publishing\n")
+	} else if lacking > 0 {
+		fmt.Fprintf(s.err, "%d pages have no preview picture of what they say now: run `make social`\n", lacking)
+	}
 	if m.runs == 0 {
 		fmt.Fprintf(s.err, "there is no run in %s yet, so every number reads \"not measured\": run `genreport measure`\n", results)
 	} else if missing > 0 {
@@ -217,32 +250,6 @@ func catalog() article.Catalog {
 		c[e.Name] = k
 	}
 	return c
-}
-
-// resultFiles are the files of the runs that pages take numbers from: what else
-// was measured is not published.
-func resultFiles(fsys fs.FS, pages []article.Page) (map[string][]byte, error) {
-	out := map[string][]byte{}
-	var cited []string
-	for _, p := range pages {
-		for _, src := range p.Runs {
-			if !slices.Contains(cited, src.Run.ID) {
-				cited = append(cited, src.Run.ID)
-			}
-		}
-	}
-	for _, id := range cited {
-		files, err := fs.Glob(fsys, path.Join(id, "*.json"))
-		if err != nil {
-			return nil, err
-		}
-		for _, name := range files {
-			if out[name], err = fs.ReadFile(fsys, name); err != nil {
-				return nil, fmt.Errorf("reading results: %w", err)
-			}
-		}
-	}
-	return out, nil
 }
 
 func runCommand(ctx context.Context, args []string, s streams) error {

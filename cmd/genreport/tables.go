@@ -220,30 +220,54 @@ func claimChanges(dir string, before, after measure.Recorded) ([]table.ClaimChan
 		}
 	}
 	var out []table.ClaimChange
-	for i, p := range pages[0] { // the same content: the same pages and claims
-		for _, old := range p.Claims {
-			at := slices.IndexFunc(pages[1][i].Claims, func(c article.Claim) bool { return c.Name == old.Name })
-			if at < 0 {
-				continue
-			}
-			now := pages[1][i].Claims[at]
-			if old.Verdict == now.Verdict || old.Missing || now.Missing {
-				continue
-			}
-			k := slices.IndexFunc(out, func(c table.ClaimChange) bool { return c.Article == p.Slug && c.Claim == old.Name })
-			if k < 0 {
-				k = len(out)
-				out = append(out, table.ClaimChange{Article: p.Slug, Claim: old.Name, Tested: old.Tested, Before: old.Said, After: now.Said})
-			}
-			for n, use := range old.Uses {
-				if n < len(now.Uses) {
-					out[k].Places = append(out[k].Places, table.ClaimPlace{
-						Place: fmt.Sprintf("%s:%d", filepath.Join(dir, filepath.FromSlash(use.File)), use.Line), Before: use.Text, After: now.Uses[n].Text})
-				}
-			}
+	for _, c := range changedClaims(pages[0], pages[1]) {
+		k := slices.IndexFunc(out, func(o table.ClaimChange) bool { return o.Article == c.page.Slug && o.Claim == c.old.Name })
+		if k < 0 {
+			k = len(out)
+			out = append(out, table.ClaimChange{Article: c.page.Slug, Claim: c.old.Name, Tested: c.old.Tested, Before: c.old.Said, After: c.now.Said})
+		}
+		for _, s := range c.sentences() {
+			s.Place = filepath.Join(dir, filepath.FromSlash(s.Place))
+			out[k].Places = append(out[k].Places, s)
 		}
 	}
 	return out, nil
+}
+
+// changedClaim is a claim of a page, of which two sets of runs say different
+// things.
+type changedClaim struct {
+	page     article.Page
+	old, now article.Claim
+}
+
+// sentences are its wordings, each with its file:line within the content.
+func (c changedClaim) sentences() []table.ClaimPlace {
+	var all []table.ClaimPlace
+	for n, use := range c.old.Uses {
+		if n < len(c.now.Uses) {
+			all = append(all, table.ClaimPlace{Place: fmt.Sprintf("%s:%d", use.File, use.Line), Before: use.Text, After: c.now.Uses[n].Text})
+		}
+	}
+	return all
+}
+
+// changedClaims are those of the same content whose verdict is another in after
+// than in before, both having measured what they are about.
+func changedClaims(before, after []article.Page) []changedClaim {
+	var out []changedClaim
+	for i, p := range before { // the same content: the same pages and claims
+		for _, old := range p.Claims {
+			at := slices.IndexFunc(after[i].Claims, func(c article.Claim) bool { return c.Name == old.Name })
+			if at < 0 {
+				continue
+			}
+			if now := after[i].Claims[at]; old.Verdict != now.Verdict && !old.Missing && !now.Missing {
+				out = append(out, changedClaim{p, old, now})
+			}
+		}
+	}
+	return out
 }
 
 func sameFile(a, b string) bool {

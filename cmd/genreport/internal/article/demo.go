@@ -85,7 +85,7 @@ type DemoStep struct {
 const gridMost = 8
 
 // check refuses what can't be drawn.
-func (d demoDeclared) check(at words, bad *faults) bool {
+func (d demoDeclared) check(at placedText, bad *faults) bool {
 	before := len(bad.list)
 	fail := func(err error, path ...string) { bad.at(at.file, at.place(path...), err) }
 	if len(d.Objects) == 0 || len(d.Steps) == 0 {
@@ -184,7 +184,7 @@ func (s source) demo(r *resolver, id string, line int, body string, bad *faults)
 		bad.at(s.file, place{line, 1}, err)
 		return nil
 	}
-	say := func(where words, text string, path ...string) string { return s.say(r, where, text, bad, path...) }
+	say := func(where placedText, text string, path ...string) string { return s.say(r, where, text, bad, path...) }
 	if w.Title == "" {
 		bad.at(s.file, place{line, 1}, errors.New("a demonstration needs a title"))
 	}
@@ -284,7 +284,7 @@ func stateWords(lang string) map[diagram.State]string {
 
 // say resolves text for where no markup goes. Its words are in the file and at
 // the place that where tells.
-func (s source) say(r *resolver, where words, text string, bad *faults, path ...string) string {
+func (s source) say(r *resolver, where placedText, text string, bad *faults, path ...string) string {
 	defer r.standAt(where, path...)()
 	r.prose(text, r.line)
 	out, err := r.plain(text)
@@ -293,7 +293,7 @@ func (s source) say(r *resolver, where words, text string, bad *faults, path ...
 }
 
 // sayHTML is the same for where markup may go.
-func (s source) sayHTML(r *resolver, where words, text string, bad *faults, path ...string) template.HTML {
+func (s source) sayHTML(r *resolver, where placedText, text string, bad *faults, path ...string) template.HTML {
 	defer r.standAt(where, path...)()
 	r.prose(text, r.line)
 	out, err := r.inline(text, ref{})
@@ -302,14 +302,14 @@ func (s source) sayHTML(r *resolver, where words, text string, bad *faults, path
 }
 
 // standAt makes the resolver tell a place; the result takes it back.
-func (r *resolver) standAt(where words, path ...string) func() {
+func (r *resolver) standAt(where placedText, path ...string) func() {
 	file, line := r.file, r.line
 	r.file, r.line = where.file, where.place(path...).line
 	return func() { r.file, r.line = file, line }
 }
 
 // declaredIn reads what SLUG.yaml declares under a key and an id, with its words.
-func declaredIn[T any](s source, key, what, id string, ids []string, line int, bad *faults) (d T, at words, ok bool) {
+func declaredIn[T any](s source, key, what, id string, ids []string, line int, bad *faults) (d T, at placedText, ok bool) {
 	if !slices.Contains(ids, id) {
 		bad.at(s.file, place{line, 1}, unknown(what, id, ids))
 		return d, at, false

@@ -54,7 +54,7 @@ type GridRow struct {
 }
 
 // check refuses what can't be a table.
-func (d tableDeclared) check(r *resolver, at words, bad *faults) bool {
+func (d tableDeclared) check(r *resolver, at placedText, bad *faults) bool {
 	before := len(bad.list)
 	fail := func(err error, path ...string) { bad.at(at.file, at.place(path...), err) }
 	known, ok := r.data.catalog[d.Experiment]
@@ -168,7 +168,7 @@ func (s source) grid(r *resolver, id string, line int, body string, bad *faults)
 	if w.Title == "" {
 		bad.at(s.file, place{line, 1}, errors.New("a table needs a title"))
 	}
-	say := func(text words, in string, path ...string) string { return s.say(r, text, in, bad, path...) }
+	say := func(text placedText, in string, path ...string) string { return s.say(r, text, in, bad, path...) }
 	names := map[string]string{}
 	rows, columns := d.entries(r, d.Rows, nil), d.entries(r, d.Columns, nil)
 	for _, name := range slices.Sorted(maps.Keys(w.Names)) {

@@ -130,7 +130,7 @@ func (s source) callout(r *resolver, info string, line int, body string, bad *fa
 	}
 	out := &Callout{Kind: kind}
 	if title = strings.TrimSpace(title); title != "" {
-		out.Title = s.sayHTML(r, words{file: s.file, top: at}, title, bad)
+		out.Title = s.sayHTML(r, placedText{file: s.file, top: at}, title, bad)
 	}
 	out.Text = template.HTML(s.passage(r, body, place{line + 1, 1}, bad))
 	if len(bad.list) > before {

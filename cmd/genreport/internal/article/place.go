@@ -43,8 +43,8 @@ func (f *faults) at(file string, p place, err error) {
 // place is a line and a column, from 1.
 type place struct{ line, column int }
 
-// words is YAML whose places are those of the file it stands in.
-type words struct {
+// placedText is YAML whose places are those of the file it stands in.
+type placedText struct {
 	file string
 	top  place    // of the whole
 	root ast.Node // may be nil
@@ -52,8 +52,8 @@ type words struct {
 
 // readWords parses the text that begins after skip lines of a file. column is
 // that of the whole's name.
-func readWords(file string, skip int, text string) (words, error) {
-	w := words{file: file, top: place{max(skip, 1), 1}}
+func readWords(file string, skip int, text string) (placedText, error) {
+	w := placedText{file: file, top: place{max(skip, 1), 1}}
 	parsed, err := parser.ParseBytes([]byte(strings.Repeat("\n", skip)+text), 0)
 	if err != nil {
 		return w, yamlFault(file, w.top, err, nil)
@@ -68,7 +68,7 @@ func readWords(file string, skip int, text string) (words, error) {
 }
 
 // within are the words under a key of these; there may be none.
-func (w words) within(path ...string) words {
+func (w placedText) within(path ...string) placedText {
 	p := w.place(path...)
 	for _, key := range path {
 		_, w.root = child(w.root, key)
@@ -110,7 +110,7 @@ func keyText(n ast.MapKeyNode) string {
 }
 
 // keysOf are a mapping's keys as they stand.
-func (w words) keysOf() []string {
+func (w placedText) keysOf() []string {
 	var out []string
 	switch n := w.root.(type) {
 	case *ast.MappingNode:
@@ -124,7 +124,7 @@ func (w words) keysOf() []string {
 }
 
 // place is where an entry stands, or the innermost of what holds it.
-func (w words) place(path ...string) place {
+func (w placedText) place(path ...string) place {
 	p, n := w.top, w.root
 	for _, key := range path {
 		at, value := child(n, key)
@@ -141,7 +141,7 @@ func (w words) place(path ...string) place {
 
 // decode is strict: what isn't known is refused, with its place and what was
 // probably meant.
-func (w words) decode(v any) error {
+func (w placedText) decode(v any) error {
 	if w.root == nil {
 		return placedFault{fault{w.file, w.top.line, errors.New("there is nothing in it")}, w.top.column}
 	}
@@ -190,7 +190,7 @@ func yamlNames(t reflect.Type) []string {
 }
 
 // shared are the words of SLUG.yaml.
-func (s source) sharedWords() (words, error) { return readWords(s.sharedFile, 0, s.sharedText) }
+func (s source) sharedWords() (placedText, error) { return readWords(s.sharedFile, 0, s.sharedText) }
 
 // passage renders Markdown with references that stands in a block of its own,
 // from a place of the file on; its lines are told as the file's.

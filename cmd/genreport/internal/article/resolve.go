@@ -12,6 +12,7 @@ import (
 
 	"genreport/cmd/genreport/internal/claim"
 	"genreport/cmd/genreport/internal/number"
+	"genreport/cmd/genreport/internal/words"
 	"genreport/measure"
 	"genreport/measure/stats"
 )
@@ -88,6 +89,7 @@ func (v resolved) words(lang string) string {
 }
 
 func notMeasured(lang, reason string) string {
+	reason, _ = words.In(lang, reason)
 	if lang == "zh" {
 		return "未测量（" + reason + "）"
 	}

@@ -156,7 +156,7 @@ func TestBrowser(t *testing.T) {
 	dir := sampleSite(t)
 	// The same files, under a path and with the strictest policy that they are made for.
 	server := httptest.NewServer(http.StripPrefix("/repo/sub/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; img-src 'self'")
+		w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'")
 		http.ServeFile(w, r, filepath.Join(dir, filepath.FromSlash(r.URL.Path)))
 	})))
 	t.Cleanup(server.Close)

@@ -32,9 +32,9 @@ func figureCSV(n article.Numbers) ([]byte, error) {
 		metric += " per " + n.Per
 	}
 	if n.Timed() {
-		rows := [][]string{{words(n.Series), "time (s)", unit(metric), "missing"}}
+		rows := [][]string{{plainCell(n.Series), "time (s)", unit(metric), "missing"}}
 		for _, p := range n.Points {
-			rows = append(rows, []string{words(p.Series), p.X, valueText(p.Value), words(p.Value.Reason())})
+			rows = append(rows, []string{plainCell(p.Series), p.X, valueText(p.Value), plainCell(p.Value.Reason())})
 		}
 		err := w.WriteAll(rows)
 		return out.Bytes(), err
@@ -58,9 +58,9 @@ func figureCSV(n article.Numbers) ([]byte, error) {
 	head = append(head, "bound by", "missing")
 	rows := [][]string{head}
 	for _, p := range n.Points {
-		row := []string{words(p.X)}
+		row := []string{plainCell(p.X)}
 		if n.Series != n.X {
-			row = append(row, words(p.Series))
+			row = append(row, plainCell(p.Series))
 		}
 		row = append(row, valueText(p.Value), optional(p.Low), optional(p.High))
 		if p.Interval {
@@ -80,14 +80,14 @@ func figureCSV(n article.Numbers) ([]byte, error) {
 		for _, by := range p.Bound {
 			bound = append(bound, string(by))
 		}
-		rows = append(rows, append(row, words(strings.Join(bound, "; ")), words(p.Value.Reason())))
+		rows = append(rows, append(row, plainCell(strings.Join(bound, "; ")), plainCell(p.Value.Reason())))
 	}
 	err := w.WriteAll(rows)
 	return out.Bytes(), err
 }
 
-// words is text that a spreadsheet does not take for a formula.
-func words(s string) string {
+// plainCell is text that a spreadsheet does not take for a formula.
+func plainCell(s string) string {
 	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
 		if _, err := strconv.ParseFloat(s, 64); err != nil {
 			return "'" + s

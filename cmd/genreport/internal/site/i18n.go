@@ -48,6 +48,19 @@ type text struct {
 	Consumed, Left, Lost, Duplicated, OutOfOrder                    string
 	Cores, Kernel, Dirty                                            string // Cores takes a number
 	Separator                                                       string // between things listed
+
+	// Around the page.
+	Locale                                        string // as Open Graph names it
+	Theme, ThemeSystem, ThemeLight, ThemeDark     string
+	Copy, Copied                                  string
+	Feed, ChangesFeed, ChangesText                string
+	Archive, ArchiveText, ArchiveLink             string
+	AsThen, Cells, CellsOf, MadeFrom, ResultFiles string // CellsOf takes three numbers: done, planned, failed
+	EarlierNotice, ToToday                        string
+	DatasetName, DatasetText                      string
+	Before, After                                 string
+	Previous, Next, Series                        string
+	Governor, Load                                string // Load takes a number
 }
 
 // ui is the strings of a language.
@@ -86,6 +99,13 @@ func ui(lang string) (text, error) {
 			Sent: "发送 %s", Acked: "确认 %s", Nacked: "拒绝 %s", Unconfirmed: "未确认 %s", Returned: "退回 %s", Enqueued: "入队 %s",
 			Consumed: "消费 %s", Left: "队列剩余 %s", Lost: "丢失 %s", Duplicated: "重复 %s", OutOfOrder: "乱序 %s",
 			Cores: "%d 核", Kernel: "内核", Dirty: "含未提交的改动", Separator: " · ",
+			Locale: "zh_CN", Theme: "配色：", ThemeSystem: "跟随系统", ThemeLight: "浅色",
+			ThemeDark: "深色", Copy: "复制", Copied: "已复制", Feed: "文章更新（Atom）",
+			ChangesFeed: "断言变化（Atom）", ChangesText: "新的测量让某条断言的结论改变时，这里多一条。", Archive: "全部测量批次", ArchiveText: "网站上的数字来自这些测量批次；每一批都附原始的结果文件。",
+			ArchiveLink: "在测量批次列表里", AsThen: "当时的版本", Cells: "测量次数", CellsOf: "完成 %d 次，计划 %d 次，失败 %d 次",
+			EarlierNotice: "这是较早一批测量的版本，数字不是最新的。", ToToday: "看最新的版本", DatasetName: "测量数据", DatasetText: "全部原始样本，JSON 格式。",
+			Before: "之前", After: "之后", Previous: "上一篇", Next: "下一篇",
+			Series: "同一系列的文章", Governor: "调频策略", Load: "测量开始时负载 %s", ResultFiles: "结果文件", MadeFrom: "用于文章：",
 		}, nil
 	case "en":
 		return text{
@@ -120,6 +140,13 @@ func ui(lang string) (text, error) {
 			Sent: "%s sent", Acked: "%s confirmed", Nacked: "%s refused", Unconfirmed: "%s unconfirmed", Returned: "%s returned", Enqueued: "%s enqueued",
 			Consumed: "%s consumed", Left: "%s left in the queue", Lost: "%s lost", Duplicated: "%s duplicated", OutOfOrder: "%s out of order",
 			Cores: "%d cores", Kernel: "kernel", Dirty: "with uncommitted changes", Separator: " · ",
+			Locale: "en_US", Theme: "Colours: ", ThemeSystem: "as the system has them", ThemeLight: "light",
+			ThemeDark: "dark", Copy: "Copy", Copied: "Copied", Feed: "Feed of articles (Atom)",
+			ChangesFeed: "Feed of changed claims (Atom)", ChangesText: "An entry for each claim whose verdict a new run changed.", Archive: "All runs", ArchiveText: "The runs that the numbers here are from, each with its result files.",
+			ArchiveLink: "in the list of runs", AsThen: "as it read then", Cells: "Cells", CellsOf: "%d of %d measured, %d failed",
+			EarlierNotice: "This is the article as an earlier run made it; its numbers are not the latest.", ToToday: "Read the latest", DatasetName: "measurements", DatasetText: "All raw samples, as JSON.",
+			Before: "before", After: "after", Previous: "Previous", Next: "Next",
+			Series: "More of the series", Governor: "governor", Load: "load %s when the run began", ResultFiles: "Result files", MadeFrom: "Articles: ",
 		}, nil
 	}
 	return text{}, fmt.Errorf("no texts of the page for language %q: add them to i18n.go", lang)

@@ -19,10 +19,12 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"genreport/cmd/genreport/internal/article"
 	"genreport/cmd/genreport/internal/chart"
+	"genreport/measure"
 	"genreport/templates"
 )
 
@@ -43,12 +45,16 @@ type Charts interface {
 // Input is all that a site is made of.
 type Input struct {
 	Config
-	Pages  []article.Page // lists have them in this order
-	Charts Charts
+	Pages    []article.Page // lists have them in this order
+	Earlier  []Earlier      // articles as earlier runs made them
+	Runs     []measure.Recorded
+	Changes  []Change // of claims, oldest first
+	Charts   Charts
 	// ECharts is the bundle with which charts answer a reader; without it they are pictures.
-	ECharts []byte
-	Data    map[string][]byte // result files to publish, by path under data/
-	Tool    string            // version of genreport
+	ECharts  []byte
+	Data     map[string][]byte // result files to publish, by path under data/
+	Pictures map[string][]byte // for previews of links, by the name that [Cards] gives
+	Tool     string            // version of genreport
 }
 
 // Build makes the site's files, by path.
@@ -57,7 +63,8 @@ func Build(in Input) (map[string][]byte, error) {
 	if err := b.prepare(); err != nil {
 		return nil, fmt.Errorf("build the site: %w", err)
 	}
-	for _, step := range []func() error{b.root, b.indexes, b.articles, b.notFound} {
+	steps := []func() error{b.feeds, b.root, b.indexes, b.articles, b.archive, b.notFound, b.forCrawlers}
+	for _, step := range steps {
 		if err := step(); err != nil {
 			return nil, fmt.Errorf("build the site: %w", err)
 		}
@@ -71,9 +78,11 @@ type builder struct {
 	texts       map[string]text
 	pages       map[string]bool // paths of the articles
 	templates   *template.Template
-	style, icon string // paths
-	script      string // path; "" where no page has a demonstration
+	demo        string // path; "" where no page has a demonstration
 	files       map[string][]byte
+	style, icon string // paths
+	script      string
+	listed      []listed // pages for the sitemap
 }
 
 var validSlug = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
@@ -127,6 +136,15 @@ func (b *builder) prepare() error {
 		}
 		b.pages[path] = true
 	}
+	for _, e := range b.in.Earlier {
+		switch {
+		case !b.pages[pagePath(e.Page)]:
+			bad("article %s of run %s is none of today", pagePath(e.Page), e.Run)
+		case !measure.ValidRunID(e.Run) || b.pages[e.path()]:
+			bad("article %s has no run of its own: %q", pagePath(e.Page), e.Run)
+		}
+		b.pages[e.path()] = true
+	}
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
@@ -134,18 +152,22 @@ func (b *builder) prepare() error {
 		name string
 		path *string
 	}
-	assets := []asset{{"style.css", &b.style}, {"favicon.svg", &b.icon}}
+	assets := []asset{{"style.css", &b.style}, {"favicon.svg", &b.icon}, {"page.js", &b.script}}
 	if slices.ContainsFunc(b.in.Pages, hasDemo) {
-		assets = append(assets, asset{"demo.js", &b.script})
+		assets = append(assets, asset{"demo.js", &b.demo})
 	}
 	for _, a := range assets {
 		content, err := fs.ReadFile(templates.FS, a.name)
 		if err != nil {
 			return err
 		}
-		sum := sha256.Sum256(content)
+		if a.name == "style.css" {
+			if content, err = withThemes(content); err != nil {
+				return fmt.Errorf("%s: %w", a.name, err)
+			}
+		}
 		name, ext, _ := strings.Cut(a.name, ".")
-		*a.path = "assets/" + name + "." + hex.EncodeToString(sum[:])[:10] + "." + ext
+		*a.path = "assets/" + name + "." + digest(content) + "." + ext
 		b.files[*a.path] = content
 	}
 	// GitHub Pages would otherwise leave out what Jekyll does not publish.
@@ -153,6 +175,12 @@ func (b *builder) prepare() error {
 	var err error
 	b.templates, err = template.ParseFS(templates.FS, "*.html")
 	return err
+}
+
+// digest names content: a file whose name has it may be cached for ever.
+func digest(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:])[:10]
 }
 
 func pagePath(p article.Page) string    { return p.Lang + "/" + p.Slug + ".html" }
@@ -163,11 +191,10 @@ func (b *builder) isFile(p string) bool { _, ok := b.files[p]; return ok }
 func (b *builder) root() error {
 	const path = "index.html"
 	first := b.in.Languages[0]
-	f := b.frame(path, first, "", b.texts[first].Tagline)
+	f := b.frame(path, "", b.texts[first].Tagline, b.in.Languages...)
 	f.Switch = b.languages(path, "", indexPath)
-	f.Asides = b.asides(path, b.in.Languages...)
-	f.Canonical = b.absolute(path)
-	f.Alternates = b.alternates(indexPath)
+	b.addressed(&f, path, indexPath)
+	b.listed = append(b.listed, listed{path: path, same: indexPath})
 	return b.render("root.html", path, struct {
 		frame
 		Lists []list
@@ -177,10 +204,10 @@ func (b *builder) root() error {
 func (b *builder) indexes() error {
 	for _, lang := range b.in.Languages {
 		path := indexPath(lang)
-		f := b.frame(path, lang, "", b.texts[lang].Tagline)
+		f := b.frame(path, "", b.texts[lang].Tagline, lang)
 		f.Switch = b.languages(path, lang, indexPath)
-		f.Canonical = b.absolute(path)
-		f.Alternates = b.alternates(indexPath)
+		b.addressed(&f, path, indexPath)
+		b.listed = append(b.listed, listed{path: path, same: indexPath})
 		if err := b.render("index.html", path, struct {
 			frame
 			List list
@@ -196,9 +223,8 @@ func (b *builder) indexes() error {
 func (b *builder) notFound() error {
 	const path = "404.html"
 	first := b.in.Languages[0]
-	f := b.frame(path, first, b.texts[first].NotFound, b.texts[first].NotFoundText)
+	f := b.frame(path, b.texts[first].NotFound, b.texts[first].NotFoundText, b.in.Languages...)
 	f.Switch = b.languages(path, "", indexPath)
-	f.Asides = b.asides(path, b.in.Languages...)
 	f.NoIndex = true
 	return b.render("404.html", path, struct {
 		frame
@@ -208,15 +234,38 @@ func (b *builder) notFound() error {
 
 func (b *builder) articles() error {
 	for _, p := range b.in.Pages {
-		v, err := b.article(p)
-		if err != nil {
-			return fmt.Errorf("%s: %w", pagePath(p), err)
+		if err := b.page(p, pagePath(p), ""); err != nil {
+			return err
 		}
-		if err := b.render("article.html", pagePath(p), v); err != nil {
+		if !p.Draft {
+			b.listed = append(b.listed, listed{path: pagePath(p), same: b.sameArticle(p.Slug), changed: measured(p)})
+		}
+	}
+	for _, e := range b.in.Earlier {
+		if err := b.page(e.Page, e.path(), e.Run); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// page writes an article, as today's or as the given earlier run made it.
+func (b *builder) page(p article.Page, path, earlier string) error {
+	v, err := b.article(p, path, earlier)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return b.render("article.html", path, v)
+}
+
+// sameArticle gives the path of an article in a language, "" where it has none.
+func (b *builder) sameArticle(slug string) func(lang string) string {
+	return func(lang string) string {
+		if path := pagePath(article.Page{Lang: lang, Slug: slug}); b.pages[path] {
+			return path
+		}
+		return ""
+	}
 }
 
 func (b *builder) render(name, path string, data any) error {
@@ -234,12 +283,25 @@ type frame struct {
 	Tag, Title, Description string
 	SiteTitle, Author, Tool string
 	Style, Icon, Home       string
+	Script                  string
 	Canonical               string // "" without a base URL
 	Alternates              []alternate
+	Social                  social
+	Data                    any // JSON-LD; nil: none
+	Feeds                   []feedLink
 	Switch                  []language
-	Footer                  []string
+	Footers                 []footer
 	Asides                  []aside
 	NoIndex                 bool
+}
+
+// footer is the end of a page in one language.
+type footer struct {
+	Tag    string
+	UI     text
+	Lines  []string
+	Asides []aside
+	More   []aside // the archive of runs and the feeds
 }
 
 // aside leads to a page that is no article.
@@ -254,18 +316,46 @@ type alternate struct{ Tag, Href string }
 type language struct {
 	Tag, Name, Href string
 	Current         bool
+	Places          string // ids of its sections, in the order of this page's
 }
 
-func (b *builder) frame(path, lang, title, description string) frame {
+// frame is that of the page at path; its own words are in the first language.
+func (b *builder) frame(path, title, description string, languages ...string) frame {
+	lang := languages[0]
 	t := b.texts[lang]
 	site := b.in.Title[lang]
+	short := title
 	if title == "" {
-		title = site
+		title, short = site, site
 	} else {
 		title += " · " + site
 	}
-	return frame{UI: t, Tag: t.Tag, Title: title, Description: description, SiteTitle: site, Author: b.in.Author, Tool: b.in.Tool,
-		Style: b.link(path, b.style), Icon: b.link(path, b.icon), Home: b.link(path, indexPath(lang)), Footer: b.in.Footer[lang], Asides: b.asides(path, lang)}
+	f := frame{UI: t, Tag: t.Tag, Title: title, Description: description, SiteTitle: site, Author: b.in.Author, Tool: b.in.Tool,
+		Style: b.link(path, b.style), Icon: b.link(path, b.icon), Script: b.link(path, b.script), Home: b.link(path, indexPath(lang)),
+		Asides: b.asides(path, lang), Social: social{Type: "website", Title: short, Locale: t.Locale}}
+	for _, l := range b.in.Languages {
+		if l != lang {
+			f.Social.OtherLocales = append(f.Social.OtherLocales, b.texts[l].Locale)
+		}
+	}
+	for _, l := range languages {
+		f.Feeds = append(f.Feeds, b.feedLinks(path, l)...)
+		f.Footers = append(f.Footers, footer{Tag: b.texts[l].Tag, UI: b.texts[l], Lines: b.in.Footer[l], Asides: b.asides(path, l), More: b.more(path, l)})
+	}
+	return f
+}
+
+// more leads to the archive of runs and to the feeds.
+func (b *builder) more(path, lang string) []aside {
+	t := b.texts[lang]
+	var all []aside
+	if len(b.in.Runs) > 0 {
+		all = append(all, aside{t.Tag, t.Archive, b.link(path, archivePath(lang)), archivePath(lang) == path})
+	}
+	for _, f := range b.feedLinks(path, lang) {
+		all = append(all, aside{t.Tag, f.Title, f.Href, false})
+	}
+	return all
 }
 
 // asides are the pages that are no articles, in the given languages, as links
@@ -285,21 +375,7 @@ func (b *builder) languages(path, current string, to func(lang string) string) [
 	var all []language
 	for _, lang := range b.in.Languages {
 		t := b.texts[lang]
-		all = append(all, language{t.Tag, t.Name, b.link(path, to(lang)), lang == current})
-	}
-	return all
-}
-
-// alternates are the same page in each language, itself included.
-func (b *builder) alternates(to func(lang string) string) []alternate {
-	if b.base == nil {
-		return nil
-	}
-	var all []alternate
-	for _, lang := range b.in.Languages {
-		if path := to(lang); path != "" {
-			all = append(all, alternate{b.texts[lang].Tag, b.absolute(path)})
-		}
+		all = append(all, language{Tag: t.Tag, Name: t.Name, Href: b.link(path, to(lang)), Current: lang == current})
 	}
 	return all
 }
@@ -335,10 +411,11 @@ type list struct {
 }
 
 type entry struct {
-	Series, Title, Question, Href string
-	Number                        int
-	Draft                         bool
-	Headlines                     []article.Headline
+	Series, Title, Question, Summary, Href string
+	Number                                 int
+	Draft                                  bool
+	Headlines                              []article.Headline
+	Measured, Versions                     string
 }
 
 func (b *builder) lists(path string) []list {
@@ -356,7 +433,8 @@ func (b *builder) list(path, lang string, level int) list {
 		if p.Lang != lang || p.Aside {
 			continue
 		}
-		e := entry{Series: p.Series, Number: p.Number, Title: p.Title, Question: p.Question, Draft: p.Draft, Href: b.link(path, pagePath(p))}
+		e := entry{Series: p.Series, Number: p.Number, Title: p.Title, Question: p.Question, Summary: p.Summary, Draft: p.Draft,
+			Href: b.link(path, pagePath(p)), Measured: measured(p), Versions: versions(p)}
 		for _, h := range p.Headlines {
 			// The links of numbers lead to places in the article.
 			e.Headlines = append(e.Headlines, article.Headline{Value: unlinked(h.Value), Label: unlinked(h.Label)})
@@ -366,10 +444,49 @@ func (b *builder) list(path, lang string, level int) list {
 	return l
 }
 
-var anchor = regexp.MustCompile(`</?a(\s[^>]*)?>`)
-
-func unlinked(h template.HTML) template.HTML {
-	return template.HTML(anchor.ReplaceAllString(string(h), ""))
+// measured is the date of the newest run behind a page, "" where there is none.
+func measured(p article.Page) string {
+	var last string
+	for _, r := range p.Runs {
+		last = max(last, date(r.Run.Started))
+	}
+	return last
 }
+
+// versions are those of RabbitMQ that a page has numbers of, oldest first.
+func versions(p article.Page) string {
+	var all []string
+	for _, r := range p.Runs {
+		for _, x := range r.Run.Brokers {
+			if x.RabbitMQ != "" && !slices.Contains(all, x.RabbitMQ) {
+				all = append(all, x.RabbitMQ)
+			}
+		}
+	}
+	slices.SortFunc(all, compareVersions)
+	if len(all) == 0 {
+		return ""
+	}
+	return "RabbitMQ " + strings.Join(all, " · ")
+}
+
+// compareVersions orders versions by their numbers: 3.9 before 3.10.
+func compareVersions(a, b string) int {
+	x, y := strings.Split(a, "."), strings.Split(b, ".")
+	for i := range min(len(x), len(y)) {
+		m, errM := strconv.Atoi(x[i])
+		n, errN := strconv.Atoi(y[i])
+		c := strings.Compare(x[i], y[i])
+		if errM == nil && errN == nil {
+			c = m - n
+		}
+		if c != 0 {
+			return c
+		}
+	}
+	return len(x) - len(y)
+}
+
+var anchor = regexp.MustCompile(`</?a(\s[^>]*)?>`)
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

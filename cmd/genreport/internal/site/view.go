@@ -17,6 +17,7 @@ import (
 	"genreport/cmd/genreport/internal/article"
 	"genreport/cmd/genreport/internal/claim"
 	"genreport/cmd/genreport/internal/number"
+	"genreport/cmd/genreport/internal/words"
 	"genreport/measure"
 )
 
@@ -33,11 +34,14 @@ type articleView struct {
 	Blocks        []block
 	ClaimsID      string
 	Claims        []claimRow
+	Earlier       string // notice that the page is of an earlier run; "" for today's
+	Today         string // where today's is
+	Prev, Next    *neighbour
 	HasEvidence   bool
 	EvidenceID    string
 	Groups        []group
 	Runs          []run
-	Script        string // "" where the page needs none
+	Demo          string // script of demonstrations; "" where the page has none
 	Charts        chartScripts
 	ChartWords    figureWords
 }
@@ -112,27 +116,13 @@ type row struct {
 	Links  []article.Link
 }
 
-// article makes the view of a page.
-func (b *builder) article(p article.Page) (articleView, error) {
-	path, t := pagePath(p), b.texts[p.Lang]
-	v := articleView{frame: b.frame(path, p.Lang, p.Title, p.Summary), Page: p, Contents: slices.Clone(p.Contents)}
-	same := func(lang string) string {
-		if other := pagePath(article.Page{Lang: lang, Slug: p.Slug}); b.pages[other] {
-			return other
-		}
-		return ""
-	}
-	v.Switch = b.languages(path, p.Lang, func(lang string) string {
-		if other := same(lang); other != "" {
-			return other
-		}
-		return indexPath(lang)
-	})
-	v.Canonical, v.Alternates = b.absolute(path), b.alternates(same)
-	v.NoIndex = p.Draft
-	for _, r := range p.Runs {
-		v.Measured = max(v.Measured, date(r.Run.Started))
-	}
+// article makes the view of a page at a path. earlier is the run that made it so,
+// "" for today's.
+func (b *builder) article(p article.Page, path, earlier string) (articleView, error) {
+	t := b.texts[p.Lang]
+	v := articleView{frame: b.frame(path, p.Title, p.Summary, p.Lang), Page: p, Contents: slices.Clone(p.Contents)}
+	v.Measured = measured(p)
+	b.around(&v, p, path, earlier)
 	v.Byline = v.Author != "" || v.Measured != ""
 	if n := len(p.Unmet); n > 0 {
 		v.MissingNotice = count(n, t.MissingOne, t.MissingMany)
@@ -155,7 +145,7 @@ func (b *builder) article(p article.Page) (articleView, error) {
 	figures, outputs := 0, 0
 	own := newOwn(p.Lang)
 	if hasDemo(p) {
-		v.Script = b.link(path, b.script)
+		v.Demo = b.link(path, b.demo)
 	}
 	for _, in := range p.Blocks {
 		out := block{HTML: in.HTML}
@@ -188,7 +178,7 @@ func (b *builder) article(p article.Page) (articleView, error) {
 	}
 	v.Groups = groups(p.Evidence, t, &links)
 	for _, s := range p.Runs {
-		v.Runs = append(v.Runs, makeRun(s, t, &links))
+		v.Runs = append(v.Runs, b.ofArticle(makeRun(s, t, &links), path, t))
 	}
 	if v.HasEvidence = len(v.Groups)+len(v.Runs) > 0; v.HasEvidence {
 		v.EvidenceID = "_evidence" // ids of headings never begin like this
@@ -340,6 +330,8 @@ func groups(all []article.Evidence, t text, links *linker) []group {
 		}
 		v := evidence{UI: t, ID: e.ID, Command: e.Command, Data: links.to(e.Data), Metrics: slices.Clone(e.Metrics), Behind: behindOf(e, t)}
 		for k, m := range v.Metrics {
+			v.Metrics[k].Description, _ = words.In(t.Lang, m.Description)
+			v.Metrics[k].Missing, _ = words.In(t.Lang, m.Missing)
 			// "18 KiB" says its unit already, and counts have none.
 			switch {
 			case m.Unit == string(measure.PerSecond):
@@ -367,21 +359,21 @@ func behindOf(e article.Evidence, t text) []behind {
 		all = append(all, behind{Name: t.BoundBy, Text: limitsText(l, t)})
 	}
 	if e.TooFew {
-		words := t.TooFewOne
+		why := t.TooFewOne
 		if e.Repeats > 1 {
-			words = fmt.Sprintf(t.TooFewMany, e.Repeats, percent(article.Certainty(e.Repeats)))
+			why = fmt.Sprintf(t.TooFewMany, e.Repeats, percent(article.Certainty(e.Repeats)))
 		}
-		all = append(all, behind{Name: t.Spread, Text: words})
+		all = append(all, behind{Name: t.Spread, Text: why})
 	}
 	if a := e.Added; a.Repeats > 0 {
 		all = append(all, behind{Name: t.Messages, Text: strings.Join(append([]string{fmt.Sprintf(t.AddUp, a.Repeats, e.Repeats)}, countsText(a.Counts, t)...), t.Comma)})
 	}
 	for _, f := range e.Failed {
-		words := f.Reason
+		reason, _ := words.In(t.Lang, f.Reason)
 		if len(f.Counts) > 0 {
-			words += t.Open + strings.Join(countsText(f.Counts, t), t.Comma) + t.Close
+			reason += t.Open + strings.Join(countsText(f.Counts, t), t.Comma) + t.Close
 		}
-		all = append(all, behind{Name: fmt.Sprintf(t.FailedRepeat, f.Repeat), Text: words, Bad: true})
+		all = append(all, behind{Name: fmt.Sprintf(t.FailedRepeat, f.Repeat), Text: reason, Bad: true})
 	}
 	return all
 }
@@ -389,12 +381,12 @@ func behindOf(e article.Evidence, t text) []behind {
 func limitsText(l article.Limits, t text) string {
 	var verdicts []string
 	for _, b := range l.Bounds {
-		words := map[measure.Bound]string{measure.BoundHost: t.BoundHost, measure.BoundClient: t.BoundClient, measure.BoundBroker: t.BoundBroker,
+		said := map[measure.Bound]string{measure.BoundHost: t.BoundHost, measure.BoundClient: t.BoundClient, measure.BoundBroker: t.BoundBroker,
 			measure.BoundNothing: t.BoundNothing, measure.BoundUnknown: t.BoundUnknown}[b.By]
 		if len(l.Bounds) > 1 {
-			words += t.Open + count(b.Repeats, t.RepeatOne, t.RepeatMany) + t.Close
+			said += t.Open + count(b.Repeats, t.RepeatOne, t.RepeatMany) + t.Close
 		}
-		verdicts = append(verdicts, words)
+		verdicts = append(verdicts, said)
 	}
 	out := strings.Join(verdicts, t.Semicolon)
 	if len(l.Bounds) > 1 {
@@ -444,7 +436,8 @@ func controlLines(r measure.Run, t text) []string {
 			case c.Rate.OK():
 				rates = append(rates, number.Format(c.Rate.Float64(), measure.PerSecond, number.Options{}))
 			default:
-				rates = append(rates, t.NotMeasured+t.Open+c.Rate.Reason()+t.Close)
+				reason, _ := words.In(t.Lang, c.Rate.Reason())
+				rates = append(rates, t.NotMeasured+t.Open+reason+t.Close)
 			}
 		}
 		lines = append(lines, b+t.Separator+strings.Join(rates, " → ")+" /s")
@@ -489,7 +482,14 @@ func makeRun(s article.Source, t text, links *linker) run {
 	if m.Kernel != "" {
 		kernel = t.Kernel + " " + m.Kernel
 	}
-	add(t.Machine, join(m.CPU, cores, memory), join(m.OS, kernel, m.Arch, m.Virtualisation))
+	var governor, load string
+	if m.Governor != "" {
+		governor = t.Governor + " " + m.Governor
+	}
+	if m.Cores > 0 {
+		load = fmt.Sprintf(t.Load, strconv.FormatFloat(m.Load1, 'f', 2, 64))
+	}
+	add(t.Machine, join(m.CPU, cores, memory, governor), join(m.OS, kernel, m.Arch, m.Virtualisation), load)
 	var lines []string
 	for _, x := range r.Brokers {
 		lines = append(lines, join(x.Label, "RabbitMQ "+x.RabbitMQ, "Erlang/OTP "+x.Erlang))
@@ -508,9 +508,14 @@ func makeRun(s article.Source, t text, links *linker) run {
 	if r.Tool.Dirty {
 		dirty = t.Dirty
 	}
-	add(t.Tool, join("genreport "+r.Tool.Version, commit, dirty))
+	add(t.Tool, join("genreport "+r.Tool.Version, commit, r.Tool.Go, dirty))
 	add(t.Control, controlLines(r, t)...)
-	add(t.Warnings, r.Warnings...)
+	var warnings []string
+	for _, w := range r.Warnings {
+		said, _ := words.In(t.Lang, w)
+		warnings = append(warnings, said)
+	}
+	add(t.Warnings, warnings...)
 	if s.Data.Href != "" {
 		v.Rows = append(v.Rows, row{Name: t.RunFile, Links: []article.Link{links.to(s.Data)}})
 	}
