@@ -63,6 +63,7 @@ type front struct {
 	Question  string         `yaml:"question"`
 	Summary   string         `yaml:"summary"`
 	Headlines []frontFigures `yaml:"headlines"`
+	HTML      bool           `yaml:"html"` // pass HTML on
 }
 
 type frontFigures struct {
@@ -95,6 +96,7 @@ type asideFront struct {
 	Title   string            `yaml:"title"`
 	Summary string            `yaml:"summary"`
 	Brokers map[string]string `yaml:"brokers"` // as in SLUG.yaml; only where references need them
+	HTML    bool              `yaml:"html"`    // pass HTML on
 }
 
 // Load reads content. An error of one file does not hide those of others.
@@ -204,7 +206,7 @@ func loadAside(fsys fs.FS, slug, lang string) (source, error) {
 	if front.Title == "" || front.Summary == "" {
 		return s, fault{s.file, 1, errors.New("front matter needs title and summary")}
 	}
-	s.front.Title, s.front.Summary, s.shared.Brokers = front.Title, front.Summary, front.Brokers
+	s.front.Title, s.front.Summary, s.front.HTML, s.shared.Brokers = front.Title, front.Summary, front.HTML, front.Brokers
 	return s, nil
 }
 
