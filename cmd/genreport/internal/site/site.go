@@ -45,6 +45,8 @@ type Input struct {
 	Charts Charts
 	Data   map[string][]byte // result files to publish, by path under data/
 	Tool   string            // version of genreport
+
+	Templates fs.FS // nil: those that are built in
 }
 
 // Build makes the site's files, by path.
@@ -125,11 +127,15 @@ func (b *builder) prepare() error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
+	from := b.in.Templates
+	if from == nil {
+		from = templates.FS
+	}
 	for _, a := range []struct {
 		name string
 		path *string
 	}{{"style.css", &b.style}, {"favicon.svg", &b.icon}} {
-		content, err := fs.ReadFile(templates.FS, a.name)
+		content, err := fs.ReadFile(from, a.name)
 		if err != nil {
 			return err
 		}
@@ -141,7 +147,7 @@ func (b *builder) prepare() error {
 	// GitHub Pages would otherwise leave out what Jekyll does not publish.
 	b.files[".nojekyll"] = nil
 	var err error
-	b.templates, err = template.ParseFS(templates.FS, "*.html")
+	b.templates, err = template.ParseFS(from, "*.html")
 	return err
 }
 
