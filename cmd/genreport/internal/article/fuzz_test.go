@@ -52,7 +52,7 @@ func fuzzPage(t *testing.T, d Data, fsys fstest.MapFS) (Page, error) {
 			}
 			line, _ := strconv.Atoi(m[2])
 			file := fsys[m[1]]
-			if file == nil || line < 1 || line > 1+strings.Count(string(file.Data), "\n") {
+			if file == nil || line < 1 || line > 1+strings.Count(string(file.Data), "\n")+strings.Count(string(file.Data), "\r") { // YAML ends lines with either
 				t.Fatalf("a place that isn't there: %v", e)
 			}
 		}
