@@ -164,6 +164,17 @@ func Load(fsys fs.FS) (Content, error) {
 	return c, errors.Join(append(errs, err)...)
 }
 
+// Next is the place of another article: in the series of the last, after all.
+func (c Content) Next() (series string, number int) {
+	series = "RabbitMQ"
+	for _, s := range c.articles {
+		if !s.aside {
+			series, number = s.shared.Series, max(number, s.shared.Number)
+		}
+	}
+	return series, number + 1
+}
+
 // asideDir has the pages that are no articles, by language.
 const asideDir = "pages"
 
