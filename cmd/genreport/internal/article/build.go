@@ -51,7 +51,7 @@ func (s source) resolve(d Data) (Page, error) {
 func (s source) resolveWith(d Data, cited []measure.Run) (Page, *resolver, error) {
 	r := &resolver{data: d, lang: s.lang, brokers: s.shared.Brokers, file: s.file, cited: cited,
 		sources: s.shared.Sources, declaredClaims: s.shared.Claims, faulty: map[string]error{}}
-	p := Page{Slug: s.slug, Lang: s.lang, Series: s.shared.Series, Number: s.shared.Number, Aside: s.aside}
+	p := Page{Slug: s.slug, Lang: s.lang, Series: s.shared.Series, Number: s.shared.Number, Aside: s.aside, ForAuthors: s.forAuthors}
 	var bad faults
 	for _, id := range slices.Sorted(maps.Keys(s.shared.Claims)) {
 		if err := s.shared.Claims[id].check(r); err != nil {

@@ -89,6 +89,7 @@ type source struct {
 	head       string // the front matter's text
 	body       []byte // Markdown, with the front matter blanked out so that lines stay
 	aside      bool   // of pages/, not an article
+	forAuthors bool
 }
 
 // asideFront is the front matter of pages/LANG/SLUG.md.
@@ -97,6 +98,7 @@ type asideFront struct {
 	Summary string            `yaml:"summary"`
 	Brokers map[string]string `yaml:"brokers"` // as in SLUG.yaml; only where references need them
 	HTML    bool              `yaml:"html"`    // pass HTML on
+	For     string            `yaml:"for"`     // "authors": it does not explain the numbers
 }
 
 // Load reads content. An error of one file does not hide those of others.
@@ -178,6 +180,9 @@ func (c Content) Next() (series string, number int) {
 // asideDir has the pages that are no articles, by language.
 const asideDir = "pages"
 
+// forAuthors marks a page that tells how articles are written.
+const forAuthors = "authors"
+
 // loadAsides reads them, each in every language.
 func (c Content) loadAsides(fsys fs.FS) ([]source, error) {
 	var slugs []string
@@ -217,6 +222,10 @@ func loadAside(fsys fs.FS, slug, lang string) (source, error) {
 	if front.Title == "" || front.Summary == "" {
 		return s, fault{s.file, 1, errors.New("front matter needs title and summary")}
 	}
+	if front.For != "" && front.For != forAuthors {
+		return s, fault{s.file, 1, fmt.Errorf("for is %q; it is %s, or left out", front.For, forAuthors)}
+	}
+	s.forAuthors = front.For == forAuthors
 	s.front.Title, s.front.Summary, s.front.HTML, s.shared.Brokers = front.Title, front.Summary, front.HTML, front.Brokers
 	return s, nil
 }

@@ -242,6 +242,12 @@ type frame struct {
 type aside struct {
 	Tag, Title, Href string
 	Current          bool
+	forAuthors       bool
+}
+
+// Explaining are the asides that tell how numbers come about.
+func (f frame) Explaining() []aside {
+	return slices.DeleteFunc(slices.Clone(f.Asides), func(a aside) bool { return a.forAuthors })
 }
 
 type alternate struct{ Tag, Href string }
@@ -270,7 +276,7 @@ func (b *builder) asides(path string, languages ...string) []aside {
 	var all []aside
 	for _, p := range b.in.Pages {
 		if p.Aside && slices.Contains(languages, p.Lang) {
-			all = append(all, aside{b.texts[p.Lang].Tag, p.Title, b.link(path, pagePath(p)), pagePath(p) == path})
+			all = append(all, aside{b.texts[p.Lang].Tag, p.Title, b.link(path, pagePath(p)), pagePath(p) == path, p.ForAuthors})
 		}
 	}
 	return all
