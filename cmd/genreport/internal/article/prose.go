@@ -104,6 +104,8 @@ func (s source) sentence(r *resolver, text string, line int, bad *faults) templa
 			}
 			bad.add(s.file, line, err)
 			n.html, n.plain = v.html(s.lang), v.words(s.lang)
+		case *ast.Heading: // its id might be another's on the page
+			bad.add(s.file, line, errors.New("a claim's words can't have a heading: put it above them"))
 		case *east.FootnoteLink:
 			bad.add(s.file, line, errors.New("a claim's words can't have a footnote: put it in the text beside them"))
 		case *ast.Text:
