@@ -12,7 +12,7 @@ import (
 // and Latin script, everywhere: in what authors write and in what templates say.
 func TestChinesePunctuation(t *testing.T) {
 	var files []string
-	for _, pattern := range []string{"content/zh/*.md", "content/pages/zh/*.md", "content/site.yaml", "cmd/genreport/internal/site/i18n.go", "cmd/genreport/internal/words/words.go", "cmd/genreport/internal/article/bounds.go"} {
+	for _, pattern := range []string{"content/zh/*.md", "content/pages/zh/*.md", "content/site.yaml", "cmd/genreport/scaffold/zh.md", "cmd/genreport/internal/site/i18n.go", "cmd/genreport/internal/words/words.go", "cmd/genreport/internal/article/bounds.go"} {
 		found, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(pattern)))
 		if err != nil || len(found) == 0 {
 			t.Fatalf("%s: %d files, %v", pattern, len(found), err)

@@ -28,6 +28,8 @@ Usage: genreport [command] [flags]
   run          measure, then render (the default)
   measure      run experiments and write result files
   render       make the pages in public/ from content/ and its results
+  serve        show the pages while they are written, and again after each change
+  new          begin an article: genreport new article NAME
   check        tell what does not hold in content, results and pages
   show         print a run as tables
   compare      tell what changed between two runs, or between broker versions
@@ -61,6 +63,8 @@ func commands() []command {
 		{"run", runCommand},
 		{"measure", measureCommand},
 		{"render", renderCommand},
+		{"serve", serveCommand},
+		{"new", newCommand},
 		{"check", checkCommand},
 		{"show", showCommand},
 		{"compare", compareCommand},

@@ -73,6 +73,7 @@ func TestAsideRefuses(t *testing.T) {
 	for name, tt := range map[string]struct{ text, want string }{
 		"no summary":   {"---\ntitle: T\n---\n", "pages/en/method.md:1: front matter needs title and summary"},
 		"unknown key":  {"---\ntitle: T\nquestion: Q\nsummary: S\n---\n", "pages/en/method.md:3: "},
+		"for whom":     {"---\ntitle: T\nsummary: S\nfor: editors\n---\n", `pages/en/method.md:1: for is "editors"; it is authors`},
 		"no front":     {"# T\n", "pages/en/method.md:1: front matter is missing"},
 		"threshold":    {testAside + "${rule/idle}\n", `pages/en/method.md:10: unknown rule fact "idle"`},
 		"rule, option": {testAside + "${rule/busy | bare}\n", "pages/en/method.md:10: rule/busy takes no options"},

@@ -51,7 +51,7 @@ func (s source) resolve(d Data) (Page, error) {
 func (s source) resolveWith(d Data, cited []measure.Run) (Page, *resolver, error) {
 	r := &resolver{data: d, lang: s.lang, brokers: s.shared.Brokers, file: s.file, cited: cited,
 		sources: s.shared.Sources, declaredClaims: s.shared.Claims, faulty: map[string]error{}}
-	p := Page{Slug: s.slug, Lang: s.lang, Series: s.shared.Series, Number: s.shared.Number, Aside: s.aside}
+	p := Page{Slug: s.slug, Lang: s.lang, Series: s.shared.Series, Number: s.shared.Number, Aside: s.aside, ForAuthors: s.forAuthors}
 	var bad faults
 	for _, id := range slices.Sorted(maps.Keys(s.shared.Claims)) {
 		if err := s.shared.Claims[id].check(r); err != nil {
@@ -113,7 +113,7 @@ func (s source) lineOf(text string) int {
 }
 
 func (s source) resolveBody(r *resolver, p *Page, bad *faults) {
-	doc := parseMarkdown(s.body)
+	doc := parseMarkdown(s.body, style{s.lang, s.front.HTML})
 	s.resolveRefs(r, doc, bad)
 	r.looseText(doc.root, s.body, func(offset int) int { return lineAt(s.body, offset) })
 	var html strings.Builder
@@ -258,6 +258,11 @@ func (s source) resolveRefs(r *resolver, doc document, bad *faults) {
 		if !entering {
 			return ast.WalkContinue, nil
 		}
+		if at, err := doc.check(n); err != nil && at >= 0 {
+			bad.add(s.file, lineAt(s.body, at), err)
+		} else {
+			bad.add(s.file, s.lineOfBlock(n), err)
+		}
 		switch n := n.(type) {
 		case *refNode:
 			line := lineAt(s.body, n.offset)
@@ -276,10 +281,6 @@ func (s source) resolveRefs(r *resolver, doc document, bad *faults) {
 				bad.add(s.file, s.lineOfBlock(n), errors.New("an image can't hold a reference: say the number in the text beside it"))
 				return ast.WalkSkipChildren, nil
 			}
-		case *ast.RawHTML:
-			bad.add(s.file, s.lineOfBlock(n), errors.New("HTML is not passed on: write Markdown, or \\< for the sign"))
-		case *ast.HTMLBlock:
-			bad.add(s.file, s.lineOfBlock(n), errors.New("HTML is not passed on: write Markdown, or \\< for the sign"))
 		case *ast.FencedCodeBlock:
 			s.checkFence(n, bad)
 		case *ast.Text:

@@ -66,6 +66,7 @@ type front struct {
 	Question  string         `yaml:"question"`
 	Summary   string         `yaml:"summary"`
 	Headlines []frontFigures `yaml:"headlines"`
+	HTML      bool           `yaml:"html"` // pass HTML on
 }
 
 type frontFigures struct {
@@ -91,6 +92,7 @@ type source struct {
 	head       string // the front matter's text
 	body       []byte // Markdown, with the front matter blanked out so that lines stay
 	aside      bool   // of pages/, not an article
+	forAuthors bool
 }
 
 // asideFront is the front matter of pages/LANG/SLUG.md.
@@ -98,6 +100,8 @@ type asideFront struct {
 	Title   string            `yaml:"title"`
 	Summary string            `yaml:"summary"`
 	Brokers map[string]string `yaml:"brokers"` // as in SLUG.yaml; only where references need them
+	HTML    bool              `yaml:"html"`    // pass HTML on
+	For     string            `yaml:"for"`     // "authors": it does not explain the numbers
 }
 
 // Load reads content. An error of one file does not hide those of others.
@@ -165,8 +169,22 @@ func Load(fsys fs.FS) (Content, error) {
 	return c, errors.Join(append(errs, err)...)
 }
 
+// Next is the place of another article: in the series of the last, after all.
+func (c Content) Next() (series string, number int) {
+	series = "RabbitMQ"
+	for _, s := range c.articles {
+		if !s.aside {
+			series, number = s.shared.Series, max(number, s.shared.Number)
+		}
+	}
+	return series, number + 1
+}
+
 // asideDir has the pages that are no articles, by language.
 const asideDir = "pages"
+
+// forAuthors marks a page that tells how articles are written.
+const forAuthors = "authors"
 
 // loadAsides reads them, each in every language.
 func (c Content) loadAsides(fsys fs.FS) ([]source, error) {
@@ -207,7 +225,11 @@ func loadAside(fsys fs.FS, slug, lang string) (source, error) {
 	if front.Title == "" || front.Summary == "" {
 		return s, fault{s.file, 1, errors.New("front matter needs title and summary")}
 	}
-	s.front.Title, s.front.Summary, s.shared.Brokers = front.Title, front.Summary, front.Brokers
+	if front.For != "" && front.For != forAuthors {
+		return s, fault{s.file, 1, fmt.Errorf("for is %q; it is %s, or left out", front.For, forAuthors)}
+	}
+	s.forAuthors = front.For == forAuthors
+	s.front.Title, s.front.Summary, s.front.HTML, s.shared.Brokers = front.Title, front.Summary, front.HTML, front.Brokers
 	return s, nil
 }
 

@@ -166,3 +166,30 @@ func labelNumber(l measure.Labels, label string) (float64, error) {
 	}
 	return x, nil
 }
+
+// Newest is the newest complete result of an experiment, and whether there is one.
+func (d Data) Newest(experiment string) (measure.Result, bool) {
+	for _, rec := range slices.Backward(d.runs) {
+		if res, ok := rec.Results[experiment]; ok && res.Complete() {
+			return res, true
+		}
+	}
+	return measure.Result{}, false
+}
+
+// BrokersOf are those that a result was measured on, old versions first.
+func (d Data) BrokersOf(r measure.Result) []measure.Broker {
+	var out []measure.Broker
+	for _, rec := range d.runs {
+		if rec.Run.ID != r.Run {
+			continue
+		}
+		for _, b := range rec.Run.Brokers {
+			if slices.ContainsFunc(r.Cells, func(c measure.Cell) bool { return c.Labels[brokerLabel] == b.Label }) {
+				out = append(out, b)
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b measure.Broker) int { return compareVersions(a.RabbitMQ, b.RabbitMQ) })
+	return out
+}

@@ -10,26 +10,27 @@ import (
 // Page is one article in one language with every reference resolved: what the
 // templates show. Strings are plain text, HTML is safe to insert.
 type Page struct {
-	Slug      string
-	Lang      string // "zh" or "en"
-	Series    string // "RabbitMQ"
-	Number    int    // place in the series
-	Title     string
-	Question  string // the subtitle
-	Summary   string // one sentence, for lists and descriptions
-	Lede      template.HTML
-	Headlines []Headline
-	Contents  []Heading // of level 2
-	Blocks    []Block   // the body, in order
-	Evidence  []Evidence
-	Runs      []Source // where the numbers come from, without repetition
-	Draft     bool     // numbers are of a quick run: not for publishing
-	Aside     bool     // not of the series: no list has it, all pages lead to it
-	Unmet     []Unmet  // references that have no number
-	Claims    []Claim  // in the order of their first use
-	Used      []Used   // results that it refers to
-	Shapes    []Used   // its blocks, each counted within its kind: both languages should have the same
-	Loose     []Loose  // numbers that were typed in
+	Slug       string
+	Lang       string // "zh" or "en"
+	Series     string // "RabbitMQ"
+	Number     int    // place in the series
+	Title      string
+	Question   string // the subtitle
+	Summary    string // one sentence, for lists and descriptions
+	Lede       template.HTML
+	Headlines  []Headline
+	Contents   []Heading // of level 2
+	Blocks     []Block   // the body, in order
+	Evidence   []Evidence
+	Runs       []Source // where the numbers come from, without repetition
+	Draft      bool     // numbers are of a quick run: not for publishing
+	Aside      bool     // not of the series: no list has it, all pages lead to it
+	ForAuthors bool     // an aside that does not explain the numbers
+	Unmet      []Unmet  // references that have no number
+	Claims     []Claim  // in the order of their first use
+	Used       []Used   // results that it refers to
+	Shapes     []Used   // its blocks, each counted within its kind: both languages should have the same
+	Loose      []Loose  // numbers that were typed in
 }
 
 // Unmet is a reference without a number, and where it stands.

@@ -197,7 +197,7 @@ func (s source) sharedWords() (placedText, error) { return readWords(s.sharedFil
 func (s source) passage(r *resolver, text string, at place, bad *faults) string {
 	in := s
 	in.body = append(bytes.Repeat([]byte("\n"), at.line-1), text...)
-	doc := parseMarkdown(in.body)
+	doc := parseMarkdown(in.body, style{s.lang, s.front.HTML})
 	before := len(bad.list)
 	in.resolveRefs(r, doc, bad)
 	for i, err := range bad.list[before:] { // the column is that of the text

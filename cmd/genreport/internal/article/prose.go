@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/yuin/goldmark/ast"
+	east "github.com/yuin/goldmark/extension/ast"
 )
 
 // Loose is a number that was typed into prose: neither bound to a result nor
@@ -73,6 +74,11 @@ func (r *resolver) looseText(root ast.Node, source []byte, lineOf func(offset in
 				}
 			}
 			r.prose(text, lineOf(n.Segment.Start))
+		case *ast.HTMLBlock:
+			for i := range n.Lines().Len() {
+				line := n.Lines().At(i)
+				r.prose(tags.ReplaceAllString(string(line.Value(source)), ""), lineOf(line.Start))
+			}
 		}
 		return ast.WalkContinue, nil
 	})
@@ -81,12 +87,14 @@ func (r *resolver) looseText(root ast.Node, source []byte, lineOf func(offset in
 // sentence renders Markdown with references that stands outside the body: the
 // words of a claim.
 func (s source) sentence(r *resolver, text string, line int, bad *faults) template.HTML {
-	doc := parseMarkdown([]byte(text))
+	doc := parseMarkdown([]byte(text), style{lang: s.lang})
 	r.line = line
 	_ = ast.Walk(doc.root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
 			return ast.WalkContinue, nil
 		}
+		_, err := doc.check(n)
+		bad.add(s.file, line, err)
 		switch n := n.(type) {
 		case *refNode:
 			parsed, err := parseRef(n.text)
@@ -96,8 +104,10 @@ func (s source) sentence(r *resolver, text string, line int, bad *faults) templa
 			}
 			bad.add(s.file, line, err)
 			n.html, n.plain = v.html(s.lang), v.words(s.lang)
-		case *ast.RawHTML, *ast.HTMLBlock:
-			bad.add(s.file, line, errors.New("HTML is not passed on: write Markdown, or \\< for the sign"))
+		case *ast.Heading: // its id might be another's on the page
+			bad.add(s.file, line, errors.New("a claim's words can't have a heading: put it above them"))
+		case *east.FootnoteLink:
+			bad.add(s.file, line, errors.New("a claim's words can't have a footnote: put it in the text beside them"))
 		case *ast.Text:
 			if strings.Contains(string(n.Segment.Value(doc.source)), refOpen) {
 				bad.add(s.file, line, errors.New("${ has no closing } on its line"))

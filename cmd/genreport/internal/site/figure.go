@@ -2,8 +2,6 @@ package site
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"html/template"
@@ -13,7 +11,6 @@ import (
 
 	"genreport/cmd/genreport/internal/article"
 	"genreport/cmd/genreport/internal/chart"
-	"genreport/templates"
 )
 
 // figure is what figure.html shows.
@@ -130,7 +127,7 @@ func (b *builder) chartScripts(from string) (chartScripts, error) {
 	if len(b.in.ECharts) == 0 {
 		return chartScripts{}, nil
 	}
-	loader, err := fs.ReadFile(templates.FS, "charts.js")
+	loader, err := fs.ReadFile(b.in.Templates, "charts.js")
 	if err != nil {
 		return chartScripts{}, err
 	}
@@ -139,9 +136,8 @@ func (b *builder) chartScripts(from string) (chartScripts, error) {
 
 // asset puts a file among the site's, under a name that changes with its content.
 func (b *builder) asset(name string, content []byte) string {
-	sum := sha256.Sum256(content)
 	base, ext, _ := strings.Cut(name, ".")
-	p := "assets/" + base + "." + hex.EncodeToString(sum[:])[:10] + "." + ext
+	p := "assets/" + base + "." + digest(content) + "." + ext
 	b.files[p] = content
 	return p
 }

@@ -45,16 +45,18 @@ type Charts interface {
 // Input is all that a site is made of.
 type Input struct {
 	Config
-	Pages    []article.Page // lists have them in this order
-	Earlier  []Earlier      // articles as earlier runs made them
-	Runs     []measure.Recorded
-	Changes  []Change // of claims, oldest first
-	Charts   Charts
+	Pages   []article.Page // lists have them in this order
+	Earlier []Earlier      // articles as earlier runs made them
+	Runs    []measure.Recorded
+	Changes []Change // of claims, oldest first
+	Charts  Charts
 	// ECharts is the bundle with which charts answer a reader; without it they are pictures.
 	ECharts  []byte
 	Data     map[string][]byte // result files to publish, by path under data/
 	Pictures map[string][]byte // for previews of links, by the name that [Cards] gives
 	Tool     string            // version of genreport
+
+	Templates fs.FS // nil: those that are built in
 }
 
 // Build makes the site's files, by path.
@@ -148,6 +150,9 @@ func (b *builder) prepare() error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
+	if b.in.Templates == nil {
+		b.in.Templates = templates.FS
+	}
 	type asset struct {
 		name string
 		path *string
@@ -157,7 +162,7 @@ func (b *builder) prepare() error {
 		assets = append(assets, asset{"demo.js", &b.demo})
 	}
 	for _, a := range assets {
-		content, err := fs.ReadFile(templates.FS, a.name)
+		content, err := fs.ReadFile(b.in.Templates, a.name)
 		if err != nil {
 			return err
 		}
@@ -166,14 +171,12 @@ func (b *builder) prepare() error {
 				return fmt.Errorf("%s: %w", a.name, err)
 			}
 		}
-		name, ext, _ := strings.Cut(a.name, ".")
-		*a.path = "assets/" + name + "." + digest(content) + "." + ext
-		b.files[*a.path] = content
+		*a.path = b.asset(a.name, content)
 	}
 	// GitHub Pages would otherwise leave out what Jekyll does not publish.
 	b.files[".nojekyll"] = nil
 	var err error
-	b.templates, err = template.ParseFS(templates.FS, "*.html")
+	b.templates, err = template.ParseFS(b.in.Templates, "*.html")
 	return err
 }
 
@@ -308,6 +311,12 @@ type footer struct {
 type aside struct {
 	Tag, Title, Href string
 	Current          bool
+	forAuthors       bool
+}
+
+// Explaining are the asides that tell how numbers come about.
+func (f frame) Explaining() []aside {
+	return slices.DeleteFunc(slices.Clone(f.Asides), func(a aside) bool { return a.forAuthors })
 }
 
 type alternate struct{ Tag, Href string }
@@ -350,10 +359,10 @@ func (b *builder) more(path, lang string) []aside {
 	t := b.texts[lang]
 	var all []aside
 	if len(b.in.Runs) > 0 {
-		all = append(all, aside{t.Tag, t.Archive, b.link(path, archivePath(lang)), archivePath(lang) == path})
+		all = append(all, aside{Tag: t.Tag, Title: t.Archive, Href: b.link(path, archivePath(lang)), Current: archivePath(lang) == path})
 	}
 	for _, f := range b.feedLinks(path, lang) {
-		all = append(all, aside{t.Tag, f.Title, f.Href, false})
+		all = append(all, aside{Tag: t.Tag, Title: f.Title, Href: f.Href})
 	}
 	return all
 }
@@ -364,7 +373,7 @@ func (b *builder) asides(path string, languages ...string) []aside {
 	var all []aside
 	for _, p := range b.in.Pages {
 		if p.Aside && slices.Contains(languages, p.Lang) {
-			all = append(all, aside{b.texts[p.Lang].Tag, p.Title, b.link(path, pagePath(p)), pagePath(p) == path})
+			all = append(all, aside{b.texts[p.Lang].Tag, p.Title, b.link(path, pagePath(p)), pagePath(p) == path, p.ForAuthors})
 		}
 	}
 	return all

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"genreport/cmd/genreport/internal/chart"
+	"genreport/cmd/genreport/internal/site"
+	"genreport/measure/experiments"
+)
+
+// noCharts draws nothing: what examples say is tested, not how it looks.
+type noCharts struct{}
+
+func (noCharts) SVG(f chart.Figure) (string, error) {
+	if f.Title == "" {
+		return "", errors.New("a figure without a title")
+	}
+	return "<svg></svg>", nil
+}
+
+var fenceLine = regexp.MustCompile("^(`{3,})(.*)$")
+
+// examples takes a guide apart: the blocks by their info, each with all other
+// lines of the guide blank, so that errors tell the guide's lines.
+func examples(t *testing.T, text string) (blocks map[string]string, count map[string]int) {
+	t.Helper()
+	blocks, count = map[string]string{}, map[string]int{}
+	kinds := []string{"yaml article", "yaml front", "markdown example"}
+	within, fence := "", ""
+	for _, line := range strings.Split(text, "\n") {
+		m := fenceLine.FindStringSubmatch(line)
+		in := within
+		switch {
+		case fence == "" && m != nil:
+			fence, within, in = m[1], m[2], ""
+			count[within]++
+		case fence != "" && line == fence:
+			fence, within, in = "", "", ""
+		}
+		for _, k := range kinds {
+			if in == k {
+				blocks[k] += line
+			}
+			blocks[k] += "\n"
+		}
+	}
+	if fence != "" {
+		t.Fatal("the guide has a block without an end")
+	}
+	return blocks, count
+}
+
+// The examples of the authors' guide are an article: it renders, and `check`
+// finds nothing in it, in each language.
+func TestGuideExamples(t *testing.T) {
+	results := filepath.Join("..", "..", "content", "results")
+	var before map[string]int
+	for _, lang := range []string{"en", "zh"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", "content", "pages", lang, "guide.md"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks, count := examples(t, string(text))
+		if count["yaml article"] != 1 || count["yaml front"] != 1 || count["markdown example"] < 7 {
+			t.Fatalf("%s: %v", lang, count)
+		}
+		if before != nil && before["markdown example"] != count["markdown example"] {
+			t.Errorf("%s has %d examples, the other language %d", lang, count["markdown example"], before["markdown example"])
+		}
+		before = count
+		dir := t.TempDir()
+		writeTo(t, dir, "site.yaml", "title: {"+lang+": Site}\nlanguages: ["+lang+"]\n")
+		writeTo(t, dir, "my-article.yaml", blocks["yaml article"])
+		writeTo(t, dir, lang+"/my-article.md", "---\n"+strings.TrimSpace(blocks["yaml front"])+"\n---\n"+blocks["markdown example"])
+		m, err := readMaterial(dir, results, experiments.Standard)
+		if err != nil {
+			t.Errorf("%s: %v", lang, err)
+			continue
+		}
+		c := checker{content: dir, results: results, m: m, found: map[finding]bool{}}
+		if err := c.pages(); err != nil {
+			t.Fatal(err)
+		}
+		for f := range c.found {
+			if !strings.HasPrefix(f.file, results) { // the runs have been told of
+				t.Errorf("%s: %+v", lang, f)
+			}
+		}
+		data, err := resultFiles(os.DirFS(results), m.pages)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files, err := site.Build(site.Input{Config: site.Config{Title: m.content.Site.Title, Languages: m.content.Site.Languages}, Pages: m.pages, Charts: noCharts{}, Data: data})
+		if err != nil {
+			t.Fatal(err)
+		}
+		page := string(files[lang+"/my-article.html"])
+		if strings.Contains(page, "${") || strings.Contains(page, "```") || strings.Count(page, `<figure class="chart"`) != 2 || strings.Count(page, `class="verdict `) != 2 {
+			t.Errorf("%s: %s", lang, page)
+		}
+	}
+}
