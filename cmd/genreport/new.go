@@ -305,7 +305,7 @@ func (a *draft) fill(metric string, m measure.Metric, c measure.Labels, over str
 	}
 	a.Case, a.Than = measure.Labels{over: values[high]}, measure.Labels{over: values[low]}
 	target := a.Experiment + "/" + metric
-	if words := someWords(a.Where); words != "" {
+	if words := labelWords(a.Where); words != "" {
 		target += " " + words
 	}
 	a.HighName, a.LowName = over+"="+values[high], over+"="+values[low]
@@ -366,7 +366,7 @@ func median(r measure.Result, labels measure.Labels, metric string) (float64, bo
 	return s.Median, err == nil
 }
 
-func someWords(l measure.Labels) string {
+func labelWords(l measure.Labels) string {
 	var out []string
 	for _, k := range sortedKeys(l) {
 		out = append(out, k+"="+l[k])
