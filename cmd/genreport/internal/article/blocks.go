@@ -521,7 +521,7 @@ func (r *resolver) point(known Known, name string, d figureDeclared, labels meas
 	}
 	anchor := r.cite(d.Experiment, c.labels)
 	show := func(x float64) string {
-		if n := int64(x * scale); metric.Exact && d.Per == "" && d.Unit == "" && float64(n) == x*scale {
+		if n := int64(x * scale); c.counts(name, metric) && d.Per == "" && d.Unit == "" && float64(n) == x*scale {
 			return number.Exact(n)
 		}
 		return number.Format(x*scale, metric.Unit, number.Options{Unit: d.Unit, Bare: true})

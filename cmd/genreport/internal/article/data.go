@@ -138,6 +138,20 @@ func (g group) summary(metric string) (stats.Summary, string) {
 	return s, ""
 }
 
+// counts reports whether the metric is shown as a whole number: it has no noise,
+// or things were counted in every repeat.
+func (g group) counts(name string, m measure.Metric) bool {
+	if m.Exact || m.Unit != measure.Count {
+		return m.Exact
+	}
+	for _, c := range g.cells {
+		if _, whole := c.Values[name].Int64(); !whole {
+			return false
+		}
+	}
+	return true
+}
+
 // text is what all repeats said; one that differs makes it missing.
 func (g group) text(name string) (string, string) {
 	said := map[string]bool{}

@@ -156,7 +156,7 @@ func (r *resolver) lookup(in ref, defaults ref) (resolved, error) {
 		return resolved{}, err
 	}
 	text := number.Format(value, metric.Unit, in.options.number())
-	if n := int64(value); metric.Exact && float64(n) == value && in.options == (options{}) {
+	if n := int64(value); c.counts(in.name, metric) && float64(n) == value && in.options == (options{}) {
 		text = number.Exact(n)
 	}
 	v := resolved{text: text, anchor: r.cite(in.experiment, c.labels)}
