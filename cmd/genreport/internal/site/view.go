@@ -162,6 +162,12 @@ func (b *builder) article(p article.Page, path, earlier string) (articleView, er
 	}
 	for _, c := range p.Claims {
 		row := claimRow{Claim: c}
+		row.Evidence = slices.Clone(c.Evidence)
+		for i, l := range row.Evidence {
+			if l.Text == "" { // the only case: there is nothing to tell it from
+				row.Evidence[i].Text = t.CaseOne
+			}
+		}
 		if c.Expect != c.Verdict {
 			row.Expected = fmt.Sprintf(t.ClaimExpected, map[claim.Verdict]string{claim.Holds: t.ClaimHolds, claim.Fails: t.ClaimFails, claim.Undecided: t.ClaimUndecided}[c.Expect])
 		}
