@@ -509,7 +509,8 @@ func makeRun(s article.Source, t text, links *linker) run {
 	if m.Cores > 0 {
 		load = fmt.Sprintf(t.Load, strconv.FormatFloat(m.Load1, 'f', 2, 64))
 	}
-	add(t.Machine, join(m.CPU, cores, memory, governor), join(m.OS, kernel, m.Arch, m.Virtualisation), load)
+	kind, _ := words.In(t.Lang, m.Virtualisation)
+	add(t.Machine, join(m.CPU, cores, memory, governor), join(m.OS, kernel, m.Arch, kind), load)
 	var lines []string
 	for _, x := range r.Brokers {
 		lines = append(lines, join(x.Label, "RabbitMQ "+x.RabbitMQ, "Erlang/OTP "+x.Erlang))

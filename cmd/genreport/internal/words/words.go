@@ -144,7 +144,8 @@ func chinese() map[string]string {
 		"no failure up to # channels, where the attempt ends":          "直到第 # 个 channel 都没有失败，尝试到此为止",
 		"# confirms are too few for this percentile":                   "只有 # 个确认，不足以给出这个百分位",
 
-		// Warnings of a run.
+		// Warnings of a run, and of what kind its machine was.
+		"virtual machine": "虚拟机",
 		"the machine was not steady: the rate of the control load moved by up to # % within the run, more than # %": "机器状态不稳：测量期间对照负载的速率最多变动了 #%，超过 #%",
 	}
 }
