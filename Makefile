@@ -4,7 +4,7 @@ PAGES ?= public
 GENREPORT = build/genreport
 
 .DELETE_ON_ERROR:
-.PHONY: help report test soak variance watch-cost setup setup-test assets build check-format lint unit screenshots clean
+.PHONY: help report test soak variance watch-cost setup setup-test assets build check-format lint unit screenshots social site-figures clean
 
 help: ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -56,6 +56,15 @@ screenshots: assets build ## pictures of PAGES (default public), for looking at,
 	@command -v google-chrome >/dev/null || scripts/apt-install chromium:chromium
 	@scripts/apt-install fonts-noto-cjk
 	scripts/screenshots $(PAGES)
+
+social: assets build ## the pictures that previews of links show, into content/social
+	@command -v google-chrome >/dev/null || scripts/apt-install chromium:chromium
+	@scripts/apt-install fonts-noto-cjk
+	scripts/social $(GENREPORT)
+
+site-figures: assets build ## Lighthouse, axe-core and an HTML validator on the pages, into scripts/site-figures
+	@command -v google-chrome >/dev/null || scripts/apt-install chromium:chromium
+	scripts/site-figures/measure
 
 clean: ## what was built; the cache of root file systems stays
 	rm -rf build node_modules

@@ -314,3 +314,12 @@ func TestThemes(t *testing.T) {
 		}
 	}
 }
+
+// A link to the only case of a claim has words too.
+func TestClaimLinks(t *testing.T) {
+	in := sampleInput(plainCharts{})
+	in.Pages[1].Claims = []article.Claim{{ID: "c-1", Name: "limited", Evidence: []article.Link{{Href: "#e-limit"}}}}
+	if page := build(t, in)[articlePage]; !strings.Contains(string(page), `<a href="#e-limit">1 case</a>`) {
+		t.Error("the link has no words")
+	}
+}

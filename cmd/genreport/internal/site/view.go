@@ -167,6 +167,12 @@ func (b *builder) article(p article.Page, path, earlier string) (articleView, er
 	}
 	for _, c := range p.Claims {
 		row := claimRow{Claim: c}
+		row.Evidence = slices.Clone(c.Evidence)
+		for i, l := range row.Evidence {
+			if l.Text == "" { // the only case: there is nothing to tell it from
+				row.Evidence[i].Text = t.CaseOne
+			}
+		}
 		if c.Expect != c.Verdict {
 			row.Expected = fmt.Sprintf(t.ClaimExpected, map[claim.Verdict]string{claim.Holds: t.ClaimHolds, claim.Fails: t.ClaimFails, claim.Undecided: t.ClaimUndecided}[c.Expect])
 		}
@@ -489,7 +495,8 @@ func makeRun(s article.Source, t text, links *linker) run {
 	if m.Cores > 0 {
 		load = fmt.Sprintf(t.Load, strconv.FormatFloat(m.Load1, 'f', 2, 64))
 	}
-	add(t.Machine, join(m.CPU, cores, memory, governor), join(m.OS, kernel, m.Arch, m.Virtualisation), load)
+	kind, _ := words.In(t.Lang, m.Virtualisation)
+	add(t.Machine, join(m.CPU, cores, memory, governor), join(m.OS, kernel, m.Arch, kind), load)
 	var lines []string
 	for _, x := range r.Brokers {
 		lines = append(lines, join(x.Label, "RabbitMQ "+x.RabbitMQ, "Erlang/OTP "+x.Erlang))
