@@ -303,8 +303,8 @@ func loadSource(fsys fs.FS, slug, lang string) (source, error) {
 	if s.front.Title == "" || s.front.Question == "" || s.front.Summary == "" {
 		return s, fault{s.file, 1, errors.New("front matter needs title, question and summary")}
 	}
-	if len(s.front.Headlines) != 3 {
-		return s, fault{s.file, 1, fmt.Errorf("front matter has %d headlines, want 3", len(s.front.Headlines))}
+	if n := len(s.front.Headlines); n != 3 && n != 4 {
+		return s, fault{s.file, 1, fmt.Errorf("front matter has %d headlines, want 3 or 4", n)}
 	}
 	return s, nil
 }

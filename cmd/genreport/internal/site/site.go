@@ -444,7 +444,7 @@ func (b *builder) list(path, lang string, level int) list {
 		}
 		e := entry{Series: p.Series, Number: p.Number, Title: p.Title, Question: p.Question, Summary: p.Summary, Draft: p.Draft,
 			Href: b.link(path, pagePath(p)), Measured: measured(p), Versions: versions(p)}
-		for _, h := range p.Headlines {
+		for _, h := range p.Headlines[:min(3, len(p.Headlines))] { // a row of them
 			// The links of numbers lead to places in the article.
 			e.Headlines = append(e.Headlines, article.Headline{Value: unlinked(h.Value), Label: unlinked(h.Label)})
 		}
