@@ -53,7 +53,7 @@ func (f *measureFlags) register(fs *flag.FlagSet, defaultProfile string) {
 	fs.BoolVar(&f.resume, "resume", false, "go on with the run that --run names: measure what its plan has and its files lack;\nbrokers given by URL must be given again, everything else is in run.json")
 	fs.StringVar(&f.results, "results", "", "`DIR` for result files (default: content/results; build/results for the profile quick,\nfor a part of the cases, and for brokers given by URL)")
 	fs.StringVar(&f.mirror, "mirror", "", "`URL` of a Debian archive (default: $GENREPORT_MIRROR, or the machine's own apt configuration)")
-	fs.StringVar(&f.database, "database", "", "`DSN` of a MySQL or MariaDB server that is already there, as go-sql-driver writes it:\nuser:password@tcp(host:port)/database; or debian:SUITE\n(default: a server of its own from Debian, for experiments that need one)")
+	fs.StringVar(&f.database, "database", "", "`DSN` of a MySQL or MariaDB server that is already there, as go-sql-driver writes it:\nuser:password@tcp(host:port)/database (its table genreport_posts is made anew,\nand dropped at the end); or debian:SUITE\n(default: a server of its own from Debian, for experiments that need one)")
 	fs.BoolVar(&f.dryRun, "dry-run", false, "print the plan and its estimated time, and measure nothing")
 	fs.BoolVar(&f.quiet, "quiet", false, "say only what goes wrong")
 }
@@ -77,10 +77,6 @@ func measureCommand(ctx context.Context, args []string, s streams) error {
 func (f *measureFlags) measure(ctx context.Context, s streams) (id string, err error) {
 	var plan, todo runner.Plan // all of the run, and what is missing of it
 	var specs map[string]broker.Spec
-	db, err := database.ParseSpec(f.database)
-	if err != nil {
-		return "", usageError{err}
-	}
 	run := measure.NewRun(time.Now(), f.profile)
 	if f.resume {
 		plan, todo, specs, err = f.recall()
@@ -89,6 +85,10 @@ func (f *measureFlags) measure(ctx context.Context, s streams) (id string, err e
 		plan, specs, err = f.plan()
 		todo = plan
 	}
+	if err != nil {
+		return "", usageError{err}
+	}
+	db, err := database.ParseSpec(f.database)
 	if err != nil {
 		return "", usageError{err}
 	}
@@ -256,6 +256,8 @@ func (f *measureFlags) recall() (plan, missing runner.Plan, specs map[string]bro
 	}
 	if db := rec.Run.Database; db != nil && db.Label == "external" && f.database == "" {
 		return fail(fmt.Errorf("run %s measures with a database given by DSN, which is not stored: give it again with --database", f.run))
+	} else if db != nil && f.database == "" {
+		f.database = db.Label
 	}
 	return plan, plan.Missing(rec.Results), specs, ownSpecs(plan.Brokers, specs)
 }

@@ -108,6 +108,7 @@ type Experiment struct {
 	Brokers  []string // specs measured when none is given
 	Plugins  []string // that nodes of ours need in addition to management
 	Database bool     // needs a database server
+	Programs []string // of this machine that it needs
 
 	Settable Parameters              // sizes that may be set; most experiments have none
 	Set      func(Values) Experiment // the same experiment with these; needed where any is settable

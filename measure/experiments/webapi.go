@@ -10,7 +10,10 @@ import (
 	"strconv"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"genreport/measure"
+	"genreport/measure/database"
 	"genreport/measure/load"
 	"genreport/measure/load/latency"
 	"genreport/measure/stats"
@@ -33,10 +36,12 @@ const (
 
 // The parts of a machine's time, as metrics.
 const (
-	cpuGenerator   = "cpu_generator"
-	cpuApplication = "cpu_application"
-	cpuBroker      = "cpu_broker"
-	cpuDatabase    = "cpu_database"
+	cpuGenerator = "cpu_generator"
+	cpuAPI       = "cpu_api"
+	cpuConsumers = "cpu_consumers"
+	cpuBroker    = "cpu_broker"
+	cpuDatabase  = "cpu_database"
+	cpuIdle      = "cpu_idle"
 )
 
 func modes() []string {
@@ -46,10 +51,12 @@ func modes() []string {
 // webMetrics are the metrics of an experiment and those that all have.
 func webMetrics(own map[string]measure.Metric) map[string]measure.Metric {
 	for name, what := range map[string]string{
-		cpuGenerator:   "the load generator's part of the machine's core time while the load ran",
-		cpuApplication: "the application's part of it: instances of the API and consumers",
-		cpuBroker:      "the broker's part of it",
-		cpuDatabase:    "the database server's part of it",
+		cpuGenerator: "the load generator's part of the machine's core time while the load ran",
+		cpuAPI:       "the API's part of it, all instances",
+		cpuConsumers: "the consumers' part of it",
+		cpuBroker:    "the broker's part of it",
+		cpuDatabase:  "the database server's part of it",
+		cpuIdle:      "the part of it that nobody took",
 	} {
 		own[name] = measure.Metric{Unit: measure.Count, Better: measure.Neither, Description: what}
 	}
@@ -204,7 +211,7 @@ func (w *webSystem) close(ctx context.Context) error {
 	w.apis, w.consumers = nil, nil
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpLimit)
 	defer cancel()
-	return load.Delete(ctx, w.env.Broker.URI(), w.env.CA, w.queue)
+	return errors.Join(webapi.Remove(ctx, w.env.Database.DSN()), load.Delete(ctx, w.env.Broker.URI(), w.env.CA, w.queue))
 }
 
 // joinClose is for a deferred call: what can't be cleaned up fails the cell.
@@ -238,12 +245,17 @@ func (w *webSystem) settle(ctx context.Context) (f fate, err error) {
 	if err != nil {
 		return f, err
 	}
-	for _, o := range outcomes {
-		f.accepted += o.Accepted
-		f.refused += o.Refused
-	}
 	if _, err := w.stopConsumers(ctx); err != nil {
 		return f, err
+	}
+	return w.count(ctx, outcomes)
+}
+
+// count finds what became of the posts that instances, which have ended, answered.
+func (w *webSystem) count(ctx context.Context, apis []webapi.Outcome) (f fate, err error) {
+	for _, o := range apis {
+		f.accepted += o.Accepted
+		f.refused += o.Refused
 	}
 	// What the consumers held goes back into the queue, which takes a moment.
 	until := time.Now().Add(webSettle)
@@ -280,23 +292,30 @@ func (f fate) integrity() *measure.Integrity {
 	return i
 }
 
-// drained waits until the queue is empty and the table does not grow any more,
-// or the time is up. What consumers hold is in neither: only the table tells
-// when they are done.
+// drained waits until the queue is empty and the table has so many posts, or the
+// time is up. What consumers hold is in neither. The table is counted only once
+// the queue is empty: counting takes the database's time.
 func (w *webSystem) drained(ctx context.Context, want int, atMost time.Duration) error {
 	until := time.Now().Add(atMost)
-	for {
-		_, rows, err := w.rows(ctx)
+	for time.Now().Before(until) {
+		left, err := w.depth(ctx)
 		if err != nil {
 			return err
 		}
-		if rows >= want || time.Now().After(until) {
-			return nil
+		if left == 0 {
+			_, rows, err := w.rows(ctx)
+			if err != nil {
+				return err
+			}
+			if rows >= want {
+				return nil
+			}
 		}
-		if err := sleep(ctx, 200*time.Millisecond); err != nil {
+		if err := sleep(ctx, 300*time.Millisecond); err != nil {
 			return err
 		}
 	}
+	return nil
 }
 
 // meter reads the CPU time of each part of a cell while its load runs.
@@ -326,6 +345,7 @@ func (m *meter) close(values map[string]measure.Value, generator float64) *measu
 	cpu := m.window.close(0, generator)
 	// The generators use as many cores as there are: a core's worth of threads is no limit.
 	cpu.Processes = cpu.Cores
+	values[cpuIdle] = cpu.Idle
 	total := cpu.Wall * float64(cpu.Cores)
 	part := func(seconds measure.Value) measure.Value {
 		if !seconds.OK() {
@@ -335,17 +355,9 @@ func (m *meter) close(values map[string]measure.Value, generator float64) *measu
 	}
 	values[cpuGenerator] = part(measure.Float(generator))
 	values[cpuBroker] = part(cpu.Broker)
-	var spent time.Duration
-	err := m.err
-	for p, before := range m.processes {
-		now, cpuErr := p.CPU()
-		spent += now - before
-		err = errors.Join(err, cpuErr)
-	}
-	values[cpuApplication] = part(measure.Float(spent.Seconds()))
-	if err != nil {
-		values[cpuApplication] = measure.Missing("failed: " + err.Error())
-	}
+	values[cpuIdle] = part(values[cpuIdle])
+	values[cpuAPI] = part(m.spent(m.w.apis))
+	values[cpuConsumers] = part(m.spent(m.w.consumers))
 	now, err := m.w.env.Database.CPU()
 	if err = errors.Join(m.databaseErr, err); err != nil {
 		values[cpuDatabase] = unavailable(err)
@@ -353,6 +365,21 @@ func (m *meter) close(values map[string]measure.Value, generator float64) *measu
 		values[cpuDatabase] = part(measure.Float((now - m.database).Seconds()))
 	}
 	return cpu
+}
+
+// spent is the CPU seconds of processes since the window began.
+func (m *meter) spent(processes []*webapi.Process) measure.Value {
+	var spent time.Duration
+	err := m.err
+	for _, p := range processes {
+		now, cpuErr := p.CPU()
+		spent += now - m.processes[p]
+		err = errors.Join(err, cpuErr)
+	}
+	if err != nil {
+		return measure.Missing("failed: " + err.Error())
+	}
+	return measure.Float(spent.Seconds())
 }
 
 // watchBacklog reads once a second how many posts wait in the queue. It ends with
@@ -421,10 +448,14 @@ func quantileOf(m *measure.Histogram, q float64) measure.Value {
 	return timeQuantile(h, 0, q, "")
 }
 
-// flushTime is the median time in seconds in which the disk takes 4 KiB for good
-// (fsync), of 100: what a commit can't be quicker than. On machines that
-// acknowledge early, as many virtual ones do, it is far below what a disk needs.
-func flushTime() measure.Value {
+// flushTime is the median time in seconds in which the disk takes 4 KiB of a file
+// for good that has its place already (fdatasync, as a database's log is written),
+// of 100. Where a cache acknowledges, as on many virtual machines, it is far below
+// what a disk needs. It says nothing of the disk of a database elsewhere.
+func flushTime(db *database.Database) measure.Value {
+	if db.Done() == nil {
+		return measure.Missing("the database was given by DSN: its disk is not known")
+	}
 	f, err := os.CreateTemp("", "genreport-flush-")
 	if err != nil {
 		return measure.Missing("failed: no temporary file")
@@ -433,12 +464,16 @@ func flushTime() measure.Value {
 	defer f.Close()
 	h := latency.New()
 	page := make([]byte, 4096)
-	for range 100 {
-		if _, err := f.Write(page); err != nil {
+	const pages = 100
+	if _, err := f.Write(make([]byte, pages*len(page))); err != nil || f.Sync() != nil {
+		return measure.Missing("failed: a temporary file can't be written")
+	}
+	for i := range pages {
+		if _, err := f.WriteAt(page, int64(i*len(page))); err != nil {
 			return measure.Missing("failed: a temporary file can't be written")
 		}
 		began := time.Now()
-		if err := f.Sync(); err != nil {
+		if err := unix.Fdatasync(int(f.Fd())); err != nil {
 			return measure.Missing("failed: a temporary file can't be flushed")
 		}
 		h.Record(time.Since(began))

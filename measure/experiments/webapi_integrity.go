@@ -8,14 +8,13 @@ import (
 	"time"
 
 	"genreport/measure"
-	"genreport/measure/broker"
-	"genreport/measure/database"
 	"genreport/measure/webapi"
 )
 
 // What befalls the application.
 const (
 	consumersStopped = "consumers-stopped" // the post's own check
+	brokerRestarted  = "broker-restarted"  // in order, with the posts in its queue
 	brokerKilled     = "broker-killed"     // with the posts in its queue
 	brokerKilledLoad = "broker-killed-under-load"
 	consumerKilled   = "consumer-killed"
@@ -23,18 +22,19 @@ const (
 )
 
 const (
-	stoppedPosts = 100  // as in the post
-	backlogPosts = 1000 // where a consumer is killed
-	faultRate    = 200  // posts per second, where something dies under load
-	faultBefore  = 3 * time.Second
-	faultDown    = 2 * time.Second // how long the database stays away
+	stoppedPosts  = 100  // as in the post
+	backlogPosts  = 5000 // where consumers are killed
+	consumerKills = 20
+	faultRate     = 200 // posts per second, where something dies under load
+	faultBefore   = 3 * time.Second
+	faultDown     = 2 * time.Second // how long the database stays away
 	// faultLimit is how long it may take until all is well again.
 	faultLimit = 45 * time.Second
 )
 
 // faultSeconds is the length of the load in which something dies: long enough for
 // a node to be back before it ends.
-func faultSeconds(p Profile) int { return p.pick(15, 20, 25) }
+func faultSeconds(p Profile) int { return p.pick(15, 16, 25) }
 
 // webapiIntegrity counts posts that were lost or doubled when something stops or
 // dies.
@@ -58,11 +58,13 @@ func webapiIntegrity() Experiment {
 			"unasked":     posts("posts in the database though they were answered with an error or not at all", measure.Lower),
 			"redelivered": posts("deliveries that the broker marked as redelivered", measure.Neither),
 			"outage":      webTime("longest time without a successful answer"),
+			"kill_delay":  {Unit: measure.Seconds, Better: measure.Neither, Description: "from the load's end until the broker was dead"},
+			"kills":       posts("consumers killed while they worked", measure.Neither),
 		},
 		Series:  map[string]string{"sent": "posts sent in each second, where something dies under load", "accepted": "posts answered with success in each second, where something dies under load"},
 		Repeats: func(p Profile) int { return p.pick(1, 3, 6) },
 		Params: func(p Profile) map[string]string {
-			return webParams(p, map[string]string{"posts": strconv.Itoa(stoppedPosts), "backlog_posts": strconv.Itoa(backlogPosts), "rate": strconv.Itoa(faultRate),
+			return webParams(p, map[string]string{"posts": strconv.Itoa(stoppedPosts), "backlog_posts": strconv.Itoa(backlogPosts), "consumer_kills": strconv.Itoa(consumerKills), "rate": strconv.Itoa(faultRate),
 				"duration_s": strconv.Itoa(faultSeconds(p)), "killed_after_s": strconv.Itoa(int(faultBefore.Seconds())), "database_away_s": strconv.Itoa(int(faultDown.Seconds())),
 				"workers": strconv.Itoa(webWorkers), "queue": "classic, durable", "messages": "persistent"})
 		},
@@ -70,25 +72,26 @@ func webapiIntegrity() Experiment {
 			var out []Case
 			add := func(scenario string, mode webapi.Mode, unique string, seconds int) {
 				out = append(out, Case{Labels: measure.Labels{"scenario": scenario, "mode": string(mode), "unique": unique},
-					Fresh: scenario == brokerKilled || scenario == brokerKilledLoad, Estimate: time.Duration(seconds) * time.Second})
+					Fresh: scenario == brokerRestarted || scenario == brokerKilled || scenario == brokerKilledLoad, Estimate: time.Duration(seconds) * time.Second})
 			}
 			if p == Quick { // what can be seen in a minute
 				add(consumersStopped, webapi.AsyncConfirm, "no", 9)
 				add(brokerKilledLoad, webapi.Async, "no", faultSeconds(p)+6)
 				add(brokerKilledLoad, webapi.AsyncConfirm, "no", faultSeconds(p)+6)
-				add(consumerKilled, webapi.AsyncConfirm, "no", 4)
+				add(consumerKilled, webapi.AsyncConfirm, "no", 15)
 				return out
 			}
 			for _, mode := range []webapi.Mode{webapi.Async, webapi.AsyncConfirm} {
 				add(consumersStopped, mode, "no", 9)
-				add(brokerKilled, mode, "no", 18)
+				add(brokerRestarted, mode, "no", 22)
+				add(brokerKilled, mode, "no", 20)
 				add(brokerKilledLoad, mode, "no", faultSeconds(p)+6)
 				add(databaseKilled, mode, "no", faultSeconds(p)+4)
 			}
 			add(databaseKilled, webapi.Sync, "no", faultSeconds(p)+4)
 			// Who dies here is behind the queue: how it was published makes no difference.
-			add(consumerKilled, webapi.AsyncConfirm, "no", 6)
-			add(consumerKilled, webapi.AsyncConfirm, "yes", 6)
+			add(consumerKilled, webapi.AsyncConfirm, "no", 15)
+			add(consumerKilled, webapi.AsyncConfirm, "yes", 15)
 			return out
 		},
 		Measure:  measureWebIntegrity,
@@ -98,6 +101,13 @@ func webapiIntegrity() Experiment {
 }
 
 func measureWebIntegrity(ctx context.Context, env Env, c Case) (s Sample, err error) {
+	scenario := c.Labels["scenario"]
+	switch { // before anything is sent
+	case scenario == databaseKilled && env.Database != nil && env.Database.Done() == nil:
+		return Sample{Missing: "not available: a database given by DSN can't be killed"}, nil
+	case c.Fresh && env.Broker.Done() == nil:
+		return Sample{Missing: "not available: a broker given by URL can't be stopped"}, nil
+	}
 	w, err := openSystem(ctx, env, webSystem{mode: webapi.Mode(c.Labels["mode"]), workers: webWorkers, unique: c.Labels["unique"] == "yes"}, 1)
 	if err != nil {
 		return s, err
@@ -105,24 +115,34 @@ func measureWebIntegrity(ctx context.Context, env Env, c Case) (s Sample, err er
 	defer func() { err = joinClose(ctx, w, err) }()
 	s.Values = map[string]measure.Value{
 		"queued": measure.Missing("consumers ran all the time"), "outage": measure.Missing("there was no load while something was away"),
+		"kill_delay": measure.Missing("the broker was not killed after the load"), "kills": measure.Missing("no consumer was killed"),
 	}
 	var sent webapi.Outcome
-	var redelivered int
-	switch scenario := c.Labels["scenario"]; scenario {
-	case consumersStopped, brokerKilled:
+	switch scenario {
+	case consumersStopped, brokerRestarted, brokerKilled:
 		if sent, err = w.load(ctx, webapi.Job{Messages: stoppedPosts, Connections: 10, FirstID: 1}); err != nil {
 			return s, err
 		}
-		if scenario == brokerKilled {
-			// The API's connection dies with it.
-			if err := errors.Join(env.Broker.Kill(ctx), env.Broker.Restart(ctx)); err != nil {
-				return s, err
+		ended := time.Now()
+		switch scenario { // the API's connection ends with the broker
+		case brokerKilled:
+			err = env.Broker.Kill(ctx)
+			s.Values["kill_delay"] = measure.Float(time.Since(ended).Seconds())
+			err = errors.Join(err, env.Broker.Restart(ctx))
+		case brokerRestarted:
+			if _, err = env.Broker.Ctl(ctx, "stop_app"); err == nil {
+				_, err = env.Broker.Ctl(ctx, "start_app")
 			}
+		}
+		if err != nil {
+			return s, err
 		}
 		s.Values["queued"] = w.managementDepth(ctx, sent.Accepted)
 		err = w.addConsumers(ctx, 1)
 	case consumerKilled:
-		sent, redelivered, err = w.killConsumer(ctx)
+		var kills int
+		sent, kills, err = w.killConsumers(ctx)
+		s.Values["kills"] = count(kills)
 	case brokerKilledLoad, databaseKilled:
 		sent, err = w.killUnderLoad(ctx, scenario, faultSeconds(env.Profile))
 		s.Values["outage"] = measure.Float(sent.LongestGap)
@@ -130,24 +150,12 @@ func measureWebIntegrity(ctx context.Context, env Env, c Case) (s Sample, err er
 	default:
 		err = fmt.Errorf("unknown scenario %q", scenario)
 	}
-	if errors.Is(err, broker.ErrNotAvailable) || errors.Is(err, database.ErrNotAvailable) {
-		return Sample{Missing: err.Error()}, nil
-	}
 	if err != nil {
 		return s, err
 	}
-	if err := w.drained(ctx, len(sent.AcceptedIDs), faultLimit/3); err != nil {
-		return s, err
-	}
-	if err := w.quiet(ctx); err != nil {
-		return s, err
-	}
-	consumers, err := w.stopConsumers(ctx)
+	redelivered, err := w.finish(ctx, len(sent.AcceptedIDs))
 	if err != nil {
 		return s, err
-	}
-	for _, o := range consumers {
-		redelivered += o.Redelivered
 	}
 	rows, err := webapi.PostIDs(ctx, env.Database.DSN())
 	if err != nil {
@@ -162,6 +170,30 @@ func measureWebIntegrity(ctx context.Context, env Env, c Case) (s Sample, err er
 		s.Values["redelivered"] = measure.Missing("nothing is consumed")
 	}
 	return s, nil
+}
+
+// finish lets the consumers work off what is there and ends them. What is in the
+// queue after that was not lost, and nobody knows whether it would have been: that
+// fails the cell.
+func (w *webSystem) finish(ctx context.Context, accepted int) (redelivered int, err error) {
+	if err := w.drained(ctx, accepted, faultLimit/3); err != nil {
+		return 0, err
+	}
+	if err := w.quiet(ctx); err != nil {
+		return 0, err
+	}
+	consumers, err := w.stopConsumers(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, o := range consumers {
+		redelivered += o.Redelivered
+	}
+	left, err := w.depth(ctx)
+	if err == nil && left > 0 {
+		err = fmt.Errorf("%d posts are still in the queue though consumers had %v for them", left, faultLimit/3)
+	}
+	return redelivered, err
 }
 
 // reckoning is what became of posts by their ids.
@@ -195,7 +227,7 @@ func (w *webSystem) managementDepth(ctx context.Context, want int) measure.Value
 		switch {
 		case err == nil && (n >= want || time.Now().After(until)):
 			return count(n)
-		case err != nil && time.Now().After(until):
+		case err != nil && (time.Now().After(until) || w.env.Broker.Done() == nil):
 			return unavailable(err)
 		}
 		if sleep(ctx, 200*time.Millisecond) != nil {
@@ -224,32 +256,47 @@ func (w *webSystem) quiet(ctx context.Context) error {
 	return nil
 }
 
-// killConsumer fills the queue, kills a consumer in the midst of its work, and
-// starts another.
-func (w *webSystem) killConsumer(ctx context.Context) (sent webapi.Outcome, redelivered int, err error) {
+// killConsumers fills the queue, kills one consumer after another in the midst of
+// its work, and starts one that lives. Kills is how many were killed while there
+// was work left.
+func (w *webSystem) killConsumers(ctx context.Context) (sent webapi.Outcome, kills int, err error) {
 	if sent, err = w.load(ctx, webapi.Job{Messages: backlogPosts, Connections: 20, FirstID: 1}); err != nil {
 		return sent, 0, err
 	}
-	if err := w.addConsumers(ctx, 1); err != nil {
-		return sent, 0, err
-	}
-	// In the midst: some rows are there, and most are not.
-	until := time.Now().Add(faultLimit / 3)
-	for {
-		n, _, err := w.rows(ctx)
-		if err != nil {
-			return sent, 0, err
+	before := 0
+	for range consumerKills {
+		if err := w.addConsumers(ctx, 1); err != nil {
+			return sent, kills, err
 		}
-		if n > 0 || time.Now().After(until) {
-			break
+		rows, err := w.moreRows(ctx, before)
+		w.consumers[0].Kill()
+		w.consumers = nil
+		if err != nil {
+			return sent, kills, err
+		}
+		if rows >= backlogPosts {
+			break // it was done
+		}
+		kills++
+		if before, _, err = w.rows(ctx); err != nil {
+			return sent, kills, err
+		}
+	}
+	return sent, kills, w.addConsumers(ctx, 1)
+}
+
+// moreRows waits until the table has more rows than before.
+func (w *webSystem) moreRows(ctx context.Context, before int) (rows int, err error) {
+	until := time.Now().Add(faultLimit / 3)
+	for time.Now().Before(until) {
+		if rows, _, err = w.rows(ctx); err != nil || rows > before {
+			return rows, err
 		}
 		if err := sleep(ctx, time.Millisecond); err != nil {
-			return sent, 0, err
+			return rows, err
 		}
 	}
-	w.consumers[0].Kill()
-	w.consumers = nil
-	return sent, 0, w.addConsumers(ctx, 1)
+	return rows, errors.New("a consumer wrote no row")
 }
 
 // killUnderLoad kills the broker or the database while posts come in at a steady

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
 	"genreport/measure"
 	"genreport/measure/load/latency"
+	"genreport/measure/stats"
 	"genreport/measure/webapi"
 )
 
@@ -24,15 +26,18 @@ func webLoads(p Profile) []int {
 	if p == Quick {
 		return []int{50}
 	}
-	return []int{10, 50, 75, 90, 105}
+	return []int{10, 50, 90, 105}
 }
 
 // webPlan is the lengths of the parts of a cell, in seconds.
 type webPlan struct{ calibrate, load, drainAtMost int }
 
 func webPlanOf(p Profile) webPlan {
-	return webPlan{calibrate: p.pick(1, 3, 3), load: p.pick(2, 10, 20), drainAtMost: p.pick(2, 8, 8)}
+	return webPlan{calibrate: p.pick(3, 5, 5), load: p.pick(2, 9, 20), drainAtMost: p.pick(2, 8, 8)}
 }
+
+// webWarmup is how long posts come at the set rate before those that count.
+const webWarmup = time.Second
 
 // webapiLatency asks how long a post takes until it is answered, and until it is
 // in the database, at loads up to and beyond what the API takes.
@@ -44,7 +49,7 @@ func webapiLatency() Experiment {
 		Title:  "How long does a post take until it is answered, and until it is in the database?",
 		Method: 1,
 		Metrics: webMetrics(map[string]measure.Metric{
-			"saturation":      webRate("posts answered per second in a closed loop, just before: what the load is a share of"),
+			"saturation":      webRate("posts answered per second in a closed loop, just before, without its first second: what the load is a share of"),
 			"rate":            webRate("posts that were to be sent per second"),
 			"answered_rate":   webRate("posts answered with success per second"),
 			"answer_p50":      webTime("median" + answer),
@@ -58,7 +63,7 @@ func webapiLatency() Experiment {
 			"committed_share": {Unit: measure.Count, Better: measure.Higher, Description: "posts that were in the database a set time after the load, as a share of those accepted"},
 			"backlog":         webCount("posts waiting in the queue when the load ended"),
 			"late_share":      webCount("posts sent more than a millisecond after their time, as a share"),
-			"refused":         webCount("posts answered with an error, or not at all"),
+			"refused":         webCount("posts answered with an error, or not at all; in the latencies they rank behind all others"),
 			"insert_p50":      webTime("median time of an insert with its commit"),
 			"insert_p99":      webTime("99th percentile of the time of an insert with its commit"),
 			"publish_p50":     webTime("median time of a publish; with confirms, until the confirm"),
@@ -71,7 +76,7 @@ func webapiLatency() Experiment {
 		Repeats: func(p Profile) int { return p.pick(1, 3, 6) },
 		Params: func(p Profile) map[string]string {
 			plan := webPlanOf(p)
-			return webParams(p, map[string]string{"calibrate_s": strconv.Itoa(plan.calibrate), "duration_s": strconv.Itoa(plan.load), "drain_at_most_s": strconv.Itoa(plan.drainAtMost),
+			return webParams(p, map[string]string{"calibrate_s": strconv.Itoa(plan.calibrate), "warmup_s": "1", "duration_s": strconv.Itoa(plan.load), "drain_at_most_s": strconv.Itoa(plan.drainAtMost),
 				"body": wrkBody, "instances": "1", "consumers": "1"})
 		},
 		Cases: func(p Profile) []Case {
@@ -127,6 +132,12 @@ func measureWebLatency(ctx context.Context, env Env, c Case) (s Sample, err erro
 		return s, err
 	}
 	rate := saturation * float64(percent) / 100
+	if _, err := w.load(ctx, webapi.Job{Rate: rate, Duration: webWarmup.Seconds(), FirstID: 1 << 40}); err != nil {
+		return s, fmt.Errorf("warm-up: %w", err)
+	}
+	if err := w.drained(ctx, 1, time.Duration(plan.drainAtMost)*time.Second); err != nil {
+		return s, err
+	}
 	g, err := w.generate(ctx, webapi.Job{Rate: rate, Duration: float64(plan.load), FirstID: 1})
 	if err != nil {
 		return s, err
@@ -151,7 +162,9 @@ func measureWebLatency(ctx context.Context, env Env, c Case) (s Sample, err erro
 		stopWatch()
 		return s, err
 	}
-	err = w.drained(ctx, len(sent.AcceptedIDs), time.Duration(plan.drainAtMost)*time.Second)
+	atMost := time.Duration(plan.drainAtMost) * time.Second
+	warmed := int(math.Ceil(rate*webWarmup.Seconds() - 1e-6))
+	err = w.drained(ctx, len(sent.AcceptedIDs)+warmed, atMost)
 	backlog := stopWatch()
 	if err != nil {
 		return s, err
@@ -176,14 +189,16 @@ func measureWebLatency(ctx context.Context, env Env, c Case) (s Sample, err erro
 	if err != nil {
 		return s, err
 	}
-	commit, never := commitLatency(sent, inserters)
+	ended := sent.Began + int64(sent.Elapsed*1e9)
+	commit, never := commitLatency(sent, inserters, ended+atMost.Nanoseconds())
+	failed := sent.Refused + sent.BadRequests + sent.Errors
 	s.Latency = map[string]measure.Histogram{"answer": answer.Encode(), "answer_from_actual_send": actual.Encode(), "commit": commit.Encode()}
 	for name, q := range map[string]float64{"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999} {
-		s.Values["answer_"+name] = timeQuantile(answer, 0, q, "")
-		s.Values["commit_"+name] = timeQuantile(commit, never, q, fmt.Sprintf("were not in the database %d s after the load ended", plan.drainAtMost))
+		s.Values["answer_"+name] = timeQuantile(answer, failed, q, "were answered with an error, or not at all")
+		s.Values["commit_"+name] = timeQuantile(commit, never+failed, q, fmt.Sprintf("were not in the database %d s after the load ended", plan.drainAtMost))
 	}
 	s.Values["answered_rate"] = measure.Float(float64(sent.Accepted) / sent.Elapsed)
-	s.Values["refused"] = count(sent.Refused + sent.BadRequests + sent.Errors)
+	s.Values["refused"] = count(failed)
 	s.Values["backlog"] = count(depth)
 	s.Values["late_share"] = share(count(sent.Late), count(sent.Sent))
 	s.Values["committed_share"] = share(measure.Int(commit.Count()), count(len(sent.AcceptedIDs)))
@@ -191,11 +206,10 @@ func measureWebLatency(ctx context.Context, env Env, c Case) (s Sample, err erro
 	s.Values["publish_p50"], s.Values["publish_p99"] = quantileOf(apis[0].Publish, 0.5), quantileOf(apis[0].Publish, 0.99)
 	s.Series = map[string]measure.Series{"sent": sent.Series["sent"], "answered": sent.Series["answered"],
 		"committed": committedEach(sent, inserters), "backlog": backlog}
-	f, err := w.settle(ctx)
+	f, err := w.count(ctx, apis)
 	if err != nil {
 		return s, err
 	}
-	f.accepted, f.refused = apis[0].Accepted, apis[0].Refused
 	s.Integrity = f.integrity()
 	return s, nil
 }
@@ -214,16 +228,18 @@ func webCalibrate(ctx context.Context, env Env, mode webapi.Mode, seconds int) (
 	if err != nil {
 		return 0, err
 	}
-	if o.Accepted == 0 {
-		return 0, errors.New("not a single post was accepted")
+	// The first second warms up, and the last is not a whole one.
+	s, err := stats.Summarize(numbers(whole(o.Series[webapi.SeriesAccepted], 1, seconds)))
+	if err != nil || s.Median == 0 {
+		return 0, fmt.Errorf("%d posts in %v s are too few", o.Accepted, o.Elapsed)
 	}
-	return float64(o.Accepted) / o.Elapsed, nil
+	return s.Median, nil
 }
 
 // commitLatency joins commits with the intended sends by the posts' ids. A post in
 // the table twice counts from its first commit. Never is how many accepted posts
-// were not committed.
-func commitLatency(sent webapi.Outcome, inserters []webapi.Outcome) (h *latency.Histogram, never int) {
+// were not committed by the last moment, on the same clock.
+func commitLatency(sent webapi.Outcome, inserters []webapi.Outcome, last int64) (h *latency.Histogram, never int) {
 	committed := map[uint64]int64{}
 	for _, o := range inserters {
 		for i, id := range o.CommitIDs {
@@ -235,7 +251,7 @@ func commitLatency(sent webapi.Outcome, inserters []webapi.Outcome) (h *latency.
 	h = latency.New()
 	for _, id := range sent.AcceptedIDs {
 		at, ok := committed[id]
-		if !ok {
+		if !ok || at > last {
 			never++
 			continue
 		}
@@ -250,7 +266,10 @@ func committedEach(sent webapi.Outcome, inserters []webapi.Outcome) measure.Seri
 	var counts []int64
 	for _, o := range inserters {
 		for _, at := range o.CommitAt {
-			second := int(max(0, at-sent.Began) / int64(time.Second))
+			if at < sent.Began { // of the warm-up
+				continue
+			}
+			second := int((at - sent.Began) / int64(time.Second))
 			for len(counts) <= second {
 				counts = append(counts, 0)
 			}

@@ -96,10 +96,14 @@ func TestWebAPIExperiments(t *testing.T) {
 	}
 	for _, mode := range modes() {
 		t.Run("saturation/"+mode, func(t *testing.T) {
-			s := measured(t, webapiSaturation(), "mode="+mode)
-			positive(t, s, "rate", "requests", "latency_mean", "latency_p99", "committed_rate", "cpu_generator", "cpu_application", "cpu_database", "flush")
+			workers := "1"
+			if mode == "sync" {
+				workers = "0"
+			}
+			s := measured(t, webapiSaturation(), "mode="+mode+",workers="+workers)
+			positive(t, s, "rate", "requests", "latency_mean", "latency_p99", "committed_rate", "cpu_generator", "cpu_api", "cpu_database", "flush")
 			if mode != "sync" {
-				positive(t, s, "cpu_broker")
+				positive(t, s, "cpu_broker", "cpu_consumers")
 			}
 			want(t, s, "errors", 0)
 			if !strings.Contains(s.Texts["wrk"], "10 threads and 100 connections") {
@@ -146,13 +150,19 @@ func TestWebAPIExperiments(t *testing.T) {
 		s := measured(t, webapiIntegrity(), "mode=async-confirm,scenario=consumer-killed,unique=yes")
 		want(t, s, "lost", 0)
 		want(t, s, "doubled", 0) // the index keeps them out
-		want(t, s, "rows", 1000)
-		positive(t, s, "redelivered")
+		want(t, s, "rows", 5000)
+		positive(t, s, "redelivered", "kills")
+	})
+	t.Run("broker restarted", func(t *testing.T) {
+		s := measured(t, webapiIntegrity(), "mode=async,scenario=broker-restarted,unique=no")
+		want(t, s, "queued", 100)
+		want(t, s, "lost", 0) // in order, a persistent message of a durable queue stays
 	})
 	t.Run("broker killed", func(t *testing.T) {
 		s := measured(t, webapiIntegrity(), "mode=async-confirm,scenario=broker-killed,unique=no")
 		want(t, s, "accepted", 100)
 		want(t, s, "lost", 0) // each was confirmed
+		positive(t, s, "kill_delay")
 	})
 	t.Run("database killed", func(t *testing.T) {
 		s := measured(t, webapiIntegrity(), "mode=async-confirm,scenario=database-killed,unique=no")
@@ -166,7 +176,7 @@ func TestWebAPIExperiments(t *testing.T) {
 // An experiment on a database without one says so.
 func TestWebAPIWithoutDatabase(t *testing.T) {
 	x := webapiSaturation()
-	_, err := x.Measure(context.Background(), Env{Profile: Quick}, Case{Labels: measure.Labels{"mode": "sync"}})
+	_, err := x.Measure(context.Background(), Env{Profile: Quick}, Case{Labels: measure.Labels{"mode": "sync", "workers": "0"}})
 	if err == nil || !strings.Contains(err.Error(), "no database was started") {
 		t.Errorf("got %v", err)
 	}

@@ -2,6 +2,7 @@ package experiments
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"time"
 
@@ -93,26 +94,24 @@ func measureWebScale(ctx context.Context, env Env, c Case) (s Sample, err error)
 		return s, err
 	}
 	sent, err := g.Wait(ctx)
+	s.CPU = m.close(s.Values, sent.CPU)
 	_, rows, countErr := w.rows(ctx)
 	backlog := stopWatch()
-	if err != nil {
+	if err := errors.Join(err, countErr); err != nil {
 		return s, err
 	}
-	if countErr != nil {
-		return s, countErr
-	}
-	s.CPU = m.close(s.Values, sent.CPU)
 	answer, err := decode(sent.Answer)
 	if err != nil {
 		return s, err
 	}
 	s.Latency = map[string]measure.Histogram{"answer": answer.Encode()}
 	s.Series = map[string]measure.Series{"sent": sent.Series["sent"], "answered": sent.Series["answered"], "backlog": backlog}
+	failed := sent.Refused + sent.BadRequests + sent.Errors
 	s.Values["answered_rate"] = measure.Float(float64(sent.Accepted) / sent.Elapsed)
 	s.Values["committed_rate"] = measure.Float(float64(rows) / s.CPU.Wall)
-	s.Values["answer_p50"] = timeQuantile(answer, 0, 0.5, "")
-	s.Values["answer_p99"] = timeQuantile(answer, 0, 0.99, "")
-	s.Values["refused"] = count(sent.Refused + sent.BadRequests + sent.Errors)
+	s.Values["answer_p50"] = timeQuantile(answer, failed, 0.5, "were answered with an error, or not at all")
+	s.Values["answer_p99"] = timeQuantile(answer, failed, 0.99, "were answered with an error, or not at all")
+	s.Values["refused"] = count(failed)
 	f, err := w.settle(ctx)
 	if err != nil {
 		return s, err

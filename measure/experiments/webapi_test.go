@@ -48,7 +48,8 @@ func TestCommitLatencyJoinsByID(t *testing.T) {
 	h, never := commitLatency(sent, []webapi.Outcome{
 		{CommitIDs: []uint64{12, 10, 99}, CommitAt: []int64{5_052_000_000, 5_400_000_000, 1}},
 		{CommitIDs: []uint64{10}, CommitAt: []int64{5_010_000_000}},
-	})
+		{CommitIDs: []uint64{11}, CommitAt: []int64{9_000_000_001}}, // too late
+	}, 9_000_000_000)
 	if never != 1 || h.Count() != 2 {
 		t.Fatalf("%d latencies and %d without, want 2 and 1", h.Count(), never)
 	}

@@ -17,6 +17,19 @@ func needsDatabase(cells []cell) bool {
 	return slices.ContainsFunc(cells, func(c cell) bool { return c.experiment.Database })
 }
 
+// checkPrograms finds the programs of this machine that experiments need and that
+// are missing, before anything is started.
+func checkPrograms(cells []cell) error {
+	for _, c := range cells {
+		for _, name := range c.experiment.Programs {
+			if _, err := exec.LookPath(name); err != nil {
+				return fmt.Errorf("%s needs %s, which is not installed: install it with `make setup` or `apt-get install %s`", c.experiment.Name, name, name)
+			}
+		}
+	}
+	return nil
+}
+
 // openDatabase starts or finds the database server and asks it what it is. In a
 // run that goes on it must be the same as before.
 func (r *runner) openDatabase(ctx context.Context) error {
@@ -36,17 +49,24 @@ func (r *runner) openDatabase(ctx context.Context) error {
 	return nil
 }
 
-func (r *runner) startDatabase(ctx context.Context) (err error) {
-	if r.host.Database.External() {
-		r.database, err = database.Connect(ctx, r.host.Database)
-		return err
-	}
-	root, err := database.Ensure(ctx, r.host.Debian, r.host.Database)
+func (r *runner) startDatabase(ctx context.Context) error {
+	db, err := r.newDatabase(ctx)
 	if err != nil {
 		return err
 	}
-	r.database, err = database.Start(ctx, root, database.Options{})
-	return err
+	r.database = db
+	return nil
+}
+
+func (r *runner) newDatabase(ctx context.Context) (*database.Database, error) {
+	if r.host.Database.External() {
+		return database.Connect(ctx, r.host.Database)
+	}
+	root, err := database.Ensure(ctx, r.host.Debian, r.host.Database)
+	if err != nil {
+		return nil, err
+	}
+	return database.Start(ctx, root, database.Options{})
 }
 
 // liveDatabase is the database for a cell; one of ours that has died is started
@@ -55,14 +75,17 @@ func (r *runner) liveDatabase(ctx context.Context, c cell) (*database.Database, 
 	if !c.experiment.Database {
 		return nil, nil
 	}
-	select {
-	case <-r.database.Done(): // nil, so never, for one by DSN
-	default:
-		return r.database, nil
-	}
-	r.warnUser("the database had ended; starting it again")
-	if err := r.closeDatabase(); err != nil {
-		return nil, err
+	if r.database != nil { // it was not where it could not be started again
+		select {
+		case <-r.database.Done(): // nil, so never, for one by DSN
+		default:
+			return r.database, nil
+		}
+		r.warnUser("the database had ended; starting it again")
+		if err := r.closeDatabase(); err != nil {
+			return nil, err
+		}
+		r.database = nil
 	}
 	if err := r.startDatabase(ctx); err != nil {
 		return nil, err

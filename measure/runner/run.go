@@ -155,6 +155,9 @@ type runner struct {
 }
 
 func (r *runner) measureAll(ctx context.Context, ready func() error) error {
+	if err := checkPrograms(r.todo); err != nil {
+		return err
+	}
 	for _, label := range r.plan.Brokers {
 		if err := r.openDescribed(ctx, label); err != nil {
 			return err
@@ -357,6 +360,9 @@ func (r *runner) node(ctx context.Context, c cell) (*broker.Broker, error) {
 	}
 	spec := r.host.Specs[c.broker]
 	if spec.Kind() == broker.KindURL {
+		if c.c.Fresh {
+			return nil, fmt.Errorf("%w: a broker given by URL can't be started anew, or killed", broker.ErrNotAvailable)
+		}
 		return nil, fmt.Errorf("%w: the configuration of a broker given by URL can't be changed", broker.ErrNotAvailable)
 	}
 	// One that does not start is not tried again for each of its cells.

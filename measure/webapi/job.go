@@ -243,7 +243,7 @@ type Outcome struct {
 	Began int64 `json:"began_monotonic_ns"`
 
 	// Stages, of those that went well. Insert is from asking for a database
-	// connection to the COMMIT's return, Publish from having a channel until the
+	// connection to the COMMIT's return, Publish from asking for a channel until the
 	// message is written or, with confirms, confirmed.
 	Insert  *measure.Histogram `json:"insert,omitempty"`
 	Publish *measure.Histogram `json:"publish,omitempty"`

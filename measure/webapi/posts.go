@@ -41,7 +41,7 @@ func (p post) validate() error {
 	return nil
 }
 
-// row is what GORM makes a row of the table posts from.
+// row is what GORM makes a row of the table from.
 type row struct {
 	ID        int64 `gorm:"primaryKey;autoIncrement"`
 	PostID    uint64
@@ -50,7 +50,10 @@ type row struct {
 	CreatedAt time.Time
 }
 
-func (row) TableName() string { return "posts" }
+// tableName is no application's: the table is dropped.
+const tableName = "genreport_posts"
+
+func (row) TableName() string { return tableName }
 
 // table stores posts.
 type table struct {
@@ -109,7 +112,30 @@ func openTable(ctx context.Context, job Job, clock *load.Clock) (*table, error) 
 	if err != nil {
 		return nil, err
 	}
+	if err := fill(ctx, pool, job.DBPool); err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("connecting to the database: %w", err)
+	}
 	return &table{db: db, sql: pool, unique: job.Unique, clock: clock, insert: newStage(), log: newCommits(clock, job.Record)}, nil
+}
+
+// fill opens all connections of a pool, so that no request waits for that: the
+// channels to the broker are open from the start, too.
+func fill(ctx context.Context, pool *sql.DB, n int) (err error) {
+	var all []*sql.Conn
+	defer func() {
+		for _, c := range all {
+			c.Close() // into the pool
+		}
+	}()
+	for range n {
+		c, err := pool.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		all = append(all, c)
+	}
+	return nil
 }
 
 // add stores a post and returns once it is committed; added is false where it
@@ -154,19 +180,29 @@ func Prepare(ctx context.Context, dsn string, unique bool) error {
 		index = "UNIQUE INDEX"
 	}
 	return withDB(ctx, dsn, func(db *gorm.DB) error {
-		if err := db.Exec("DROP TABLE IF EXISTS posts").Error; err != nil {
+		if err := db.Exec("DROP TABLE IF EXISTS " + tableName).Error; err != nil {
 			return fmt.Errorf("dropping the table of posts: %w", err)
 		}
-		err := db.Exec(fmt.Sprintf(`CREATE TABLE posts (
+		err := db.Exec(fmt.Sprintf(`CREATE TABLE %s (
 			id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
 			post_id BIGINT UNSIGNED NOT NULL,
 			title VARCHAR(%d) NOT NULL,
 			content TEXT NOT NULL,
 			created_at DATETIME(3) NOT NULL,
 			%s posts_post_id (post_id)
-		) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4`, maxTitle, index)).Error
+		) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4`, tableName, maxTitle, index)).Error
 		if err != nil {
 			return fmt.Errorf("creating the table of posts: %w", err)
+		}
+		return nil
+	})
+}
+
+// Remove drops the table of posts.
+func Remove(ctx context.Context, dsn string) error {
+	return withDB(ctx, dsn, func(db *gorm.DB) error {
+		if err := db.Exec("DROP TABLE IF EXISTS " + tableName).Error; err != nil {
+			return fmt.Errorf("dropping the table of posts: %w", err)
 		}
 		return nil
 	})
@@ -176,7 +212,7 @@ func Prepare(ctx context.Context, dsn string, unique bool) error {
 func Count(ctx context.Context, dsn string) (rows, distinct int, err error) {
 	err = withDB(ctx, dsn, func(db *gorm.DB) error {
 		var n struct{ Total, Different int }
-		if err := db.Raw("SELECT COUNT(*) AS total, COUNT(DISTINCT post_id) AS different FROM posts").Scan(&n).Error; err != nil {
+		if err := db.Raw("SELECT COUNT(*) AS total, COUNT(DISTINCT post_id) AS different FROM " + tableName).Scan(&n).Error; err != nil {
 			return fmt.Errorf("counting posts: %w", err)
 		}
 		rows, distinct = n.Total, n.Different
@@ -193,7 +229,7 @@ func PostIDs(ctx context.Context, dsn string) (map[uint64]int, error) {
 			PostID uint64
 			N      int
 		}
-		if err := db.Raw("SELECT post_id, COUNT(*) AS n FROM posts GROUP BY post_id").Scan(&list).Error; err != nil {
+		if err := db.Raw("SELECT post_id, COUNT(*) AS n FROM " + tableName + " GROUP BY post_id").Scan(&list).Error; err != nil {
 			return fmt.Errorf("reading the posts' ids: %w", err)
 		}
 		for _, e := range list {

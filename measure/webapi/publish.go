@@ -217,11 +217,11 @@ func (q *queue) add(ctx context.Context, p post) error {
 	if err := q.writable(ctx); err != nil {
 		return err
 	}
+	began := q.clock.Now() // as an insert's begins before it has a connection
 	ch, err := q.pool.get(ctx)
 	if err != nil {
 		return err
 	}
-	began := q.clock.Now()
 	err = publish(ctx, ch, body)
 	q.pool.put(ch, err == nil)
 	if err == nil {

@@ -40,6 +40,9 @@ type Report struct {
 	Rate     float64       // requests per second, errors included
 
 	// Latency of the answers, errors included, to the three digits that wrk prints.
+	// wrk corrects them for what a stall held up: for each answer that took more
+	// than twice the mean interval it adds samples that it has not measured
+	// (stats_correct in its source). Answers that took 2 s or more are left out.
 	Mean, Deviation, Max time.Duration
 	P50, P75, P90, P99   time.Duration
 
@@ -47,7 +50,7 @@ type Report struct {
 	Connect int // connections that could not be opened
 	Read    int // connections that broke while an answer was awaited
 	Write   int // connections that broke while a request was sent
-	Timeout int // answers that took more than 2 s; wrk counts these as answers too
+	Timeout int // answers that took 2 s or more: among Requests, and in no latency
 
 	CPU  time.Duration // user and system time of wrk
 	Text string        // all of it
