@@ -112,6 +112,11 @@ func (c *checker) prose(p article.Page) {
 		default:
 			c.add(c.content, k.File, k.Line, false, "claim %s is written for the verdict %s, and now it %s: reword what stands around it, and change expect", k.Name, k.Expect, k.Said)
 		}
+		if k.Verdict != k.Expect { // what the page says now, to be read again
+			for _, u := range k.Uses {
+				c.add(c.content, u.File, u.Line, k.Verdict == claim.Undecided, "claim %s stands here: %s", k.Name, short(u.Text))
+			}
+		}
 	}
 	file := path.Join(p.Lang, p.Slug+".md")
 	if !p.Aside && len(p.Evidence) == 0 {
@@ -120,6 +125,16 @@ func (c *checker) prose(p article.Page) {
 	if !p.Aside && len(p.Claims) == 0 {
 		c.add(c.content, file, 1, false, "the article claims nothing: declare what it says under claims in %s.yaml", p.Slug)
 	}
+}
+
+// short is the begin of a sentence, enough to find it by.
+func short(text string) string {
+	const most = 80
+	runes := []rune(strings.Join(strings.Fields(text), " "))
+	if len(runes) <= most {
+		return string(runes)
+	}
+	return string(runes[:most]) + "…"
 }
 
 // languages tells what one language of an article refers to and another lacks.
