@@ -513,7 +513,10 @@ func (r *resolver) point(known Known, name string, d figureDeclared, labels meas
 		value, low, high = s.Median/by/scale, s.Min/by/scale, s.Max/by/scale
 	}
 	if reason != "" {
-		v := r.miss(reason)
+		v := resolved{text: notMeasured(r.lang, reason)}
+		if !d.Gaps || c.missing != "" || len(c.failed()) > 0 {
+			v = r.miss(reason)
+		}
 		if c.missing == "" {
 			r.cite(d.Experiment, c.labels)
 		}

@@ -58,6 +58,7 @@ type figureDeclared struct {
 	Unit       string         `yaml:"unit"`
 	Per        string         `yaml:"per"`    // divide by this label's number
 	Labels     bool           `yaml:"labels"` // print the values in the chart
+	Gaps       bool           `yaml:"gaps"`   // what was measured and has no number belongs to what the figure says
 }
 
 // front is the front matter of LANG/SLUG.md.

@@ -857,3 +857,34 @@ func TestFigureOfSeveralMetrics(t *testing.T) {
 		}
 	}
 }
+
+// A gap that a figure is about is no finding; a repeat that failed always is.
+func TestFigureWithGaps(t *testing.T) {
+	body := "## H\n\n```figure f\ntitle: T\nalt: A.\n```\n"
+	for _, tt := range []struct {
+		gaps   string
+		failed bool
+		unmet  int
+	}{{"", false, 1}, {", gaps: true", false, 0}, {", gaps: true", true, 1}} {
+		d := testData(func(r measure.Result) {
+			for i := range r.Cells {
+				if c := &r.Cells[i]; c.Labels.Match(measure.Labels{"client": "pika", "channels": "1000"}) {
+					c.Values["rate"] = measure.Missing("more than a hundredth never came")
+					if tt.failed {
+						c.Failure = &measure.Failure{Reason: "no"}
+					}
+				}
+			}
+		})
+		p, err := page(t, d, testContent("en", testHead, body, "figures: {f: {kind: bar, experiment: channels, metric: rate, x: channels, series: client"+tt.gaps+"}}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(p.Unmet) != tt.unmet {
+			t.Errorf("%q, failed %v: %d unmet, want %d", tt.gaps, tt.failed, len(p.Unmet), tt.unmet)
+		}
+		if f := p.Blocks[len(p.Blocks)-1].Figure; !strings.Contains(f.Table.Rows[0][2], "not measured (") {
+			t.Errorf("%q", f.Table.Rows)
+		}
+	}
+}
