@@ -103,18 +103,27 @@ func (c *checker) prose(p article.Page) {
 		c.add(c.content, n.File, n.Line, false, "%s is typed in: refer to a result, or mark it as given: ${given/%s}", n.Text, n.Text)
 	}
 	for _, k := range p.Claims {
+		said := "does not hold"
 		switch {
 		case k.Verdict == k.Expect:
+			continue
 		case k.Verdict == claim.Undecided:
+			said = "is undecided"
 			c.add(c.content, k.File, k.Line, true, "claim %s is %s", k.Name, k.Said)
 		case k.Expect == claim.Holds:
 			c.add(c.content, k.File, k.Line, false, "claim %s does not hold: %s", k.Name, k.Numbers)
 		default:
+			if k.Verdict == claim.Holds {
+				said = "holds"
+			}
 			c.add(c.content, k.File, k.Line, false, "claim %s is written for the verdict %s, and now it %s: reword what stands around it, and change expect", k.Name, k.Expect, k.Said)
+		}
+		for _, u := range k.Uses {
+			c.add(c.content, u.File, u.Line, k.Verdict == claim.Undecided, "claim %s %s, and so this reads: %s", k.Name, said, u.Text)
 		}
 	}
 	file := path.Join(p.Lang, p.Slug+".md")
-	if !p.Aside && len(p.Evidence) == 0 {
+	if !p.Aside && (len(p.Evidence) == 0 || len(p.Used) == 0) { // figures alone bind no prose
 		c.add(c.content, file, 1, false, "no number of the article is bound to a result")
 	}
 	if !p.Aside && len(p.Claims) == 0 {
