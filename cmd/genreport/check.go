@@ -103,38 +103,32 @@ func (c *checker) prose(p article.Page) {
 		c.add(c.content, n.File, n.Line, false, "%s is typed in: refer to a result, or mark it as given: ${given/%s}", n.Text, n.Text)
 	}
 	for _, k := range p.Claims {
+		said := "does not hold"
 		switch {
 		case k.Verdict == k.Expect:
+			continue
 		case k.Verdict == claim.Undecided:
+			said = "is undecided"
 			c.add(c.content, k.File, k.Line, true, "claim %s is %s", k.Name, k.Said)
 		case k.Expect == claim.Holds:
 			c.add(c.content, k.File, k.Line, false, "claim %s does not hold: %s", k.Name, k.Numbers)
 		default:
+			if k.Verdict == claim.Holds {
+				said = "holds"
+			}
 			c.add(c.content, k.File, k.Line, false, "claim %s is written for the verdict %s, and now it %s: reword what stands around it, and change expect", k.Name, k.Expect, k.Said)
 		}
-		if k.Verdict != k.Expect { // what the page says now, to be read again
-			for _, u := range k.Uses {
-				c.add(c.content, u.File, u.Line, k.Verdict == claim.Undecided, "claim %s stands here: %s", k.Name, short(u.Text))
-			}
+		for _, u := range k.Uses {
+			c.add(c.content, u.File, u.Line, k.Verdict == claim.Undecided, "claim %s %s, and so this reads: %s", k.Name, said, u.Text)
 		}
 	}
 	file := path.Join(p.Lang, p.Slug+".md")
-	if !p.Aside && len(p.Evidence) == 0 {
+	if !p.Aside && (len(p.Evidence) == 0 || len(p.Used) == 0) { // figures alone bind no prose
 		c.add(c.content, file, 1, false, "no number of the article is bound to a result")
 	}
 	if !p.Aside && len(p.Claims) == 0 {
 		c.add(c.content, file, 1, false, "the article claims nothing: declare what it says under claims in %s.yaml", p.Slug)
 	}
-}
-
-// short is the begin of a sentence, enough to find it by.
-func short(text string) string {
-	const most = 80
-	runes := []rune(strings.Join(strings.Fields(text), " "))
-	if len(runes) <= most {
-		return string(runes)
-	}
-	return string(runes[:most]) + "…"
 }
 
 // languages tells what one language of an article refers to and another lacks.

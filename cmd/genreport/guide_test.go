@@ -100,8 +100,11 @@ func TestGuideExamples(t *testing.T) {
 			t.Fatal(err)
 		}
 		page := string(files[lang+"/my-article.html"])
-		if strings.Contains(page, "${") || strings.Contains(page, "```") || strings.Count(page, `<figure class="chart"`) != 2 || strings.Count(page, `class="verdict `) != 2 {
-			t.Errorf("%s: %s", lang, page)
+		for what, want := range map[string]int{"${": 0, "```": 0, `<figure class="chart"`: 3, `class="verdict `: 2, `<figure class="grid"`: 1, `<figure class="parameters"`: 1,
+			`<details class="setup"`: 1, `<aside class="callout warning"`: 1, `<section class="demo"`: 1, `<section class="errata"`: 1, `class="footnotes"`: 1} {
+			if got := strings.Count(page, what); got != want {
+				t.Errorf("%s: %d times %s, want %d", lang, got, what, want)
+			}
 		}
 	}
 }

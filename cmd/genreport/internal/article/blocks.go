@@ -500,17 +500,19 @@ func (r *resolver) point(known Known, name string, d figureDeclared, labels meas
 	}
 	metric := known.Metrics[name]
 	reason := c.missing
-	var value, low, high float64
+	var median, least, most picked // in base units
 	if reason == "" {
 		s, why := c.summary(name)
-		reason = why
-		by := 1.0
-		if d.Per != "" {
-			if by, err = labelNumber(c.labels, d.Per); err != nil {
+		if reason = why; reason == "" {
+			per := options{per: d.Per}
+			if median, err = per.pick(s, c.labels); err != nil {
 				return p, "", "", err
 			}
+			per.stat = "min"
+			least, _ = per.pick(s, c.labels)
+			per.stat = "max"
+			most, _ = per.pick(s, c.labels)
 		}
-		value, low, high = s.Median/by/scale, s.Min/by/scale, s.Max/by/scale
 	}
 	if reason != "" {
 		v := resolved{text: notMeasured(r.lang, reason)}
@@ -523,24 +525,21 @@ func (r *resolver) point(known Known, name string, d figureDeclared, labels meas
 		return chart.Point{Label: shortReason(r.lang, c.group)}, v.text, "", nil
 	}
 	anchor := r.cite(d.Experiment, c.labels)
-	show := func(x float64) string {
-		if n := int64(x * scale); c.counts(name, metric) && d.Per == "" && d.Unit == "" && float64(n) == x*scale {
-			return number.Exact(n)
-		}
-		return number.Format(x*scale, metric.Unit, number.Options{Unit: d.Unit, Bare: true})
+	text = options{unit: d.Unit, bare: true}.show(median, metric.Unit)
+	if n, whole := median.whole(); whole && c.counts(name, metric) && d.Per == "" && d.Unit == "" {
+		text = number.Exact(n)
 	}
-	p = chart.Point{Value: &value, Label: show(value)}
+	value := median.value / scale
+	p = chart.Point{Value: &value, Label: text}
 	if c.marked(metric) {
 		mark = anchor
 		p.Mark = clientBoundMark
 		p.Label += clientBoundMark
 	}
-	text = p.Label
-	if low != high {
+	if low, high := least.value/scale, most.value/scale; low != high {
 		p.Low, p.High = &low, &high
-		text += " (" + show(low) + "–" + show(high) + ")"
 	}
-	return p, text, mark, nil
+	return p, p.Label, mark, nil
 }
 
 func shortMissing(lang string) string {

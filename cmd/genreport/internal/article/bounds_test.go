@@ -144,7 +144,7 @@ func TestClientBoundFigure(t *testing.T) {
 	if !reflect.DeepEqual(f.Marked, want) {
 		t.Errorf("%+v, want %+v", f.Marked, want)
 	}
-	if got := fmt.Sprint(f.Table.Rows); got != "[[1,000 100 (97.0–103) 50.0 (47.0–53.0)] [2,000 250 (247–253) 50.0† (47.0–53.0)]]" {
+	if got := fmt.Sprint(f.Table.Rows); got != "[[1,000 100 (97–103) 50 (47–53)] [2,000 250 (247–253) 50† (47–53)]]" {
 		t.Errorf("table %s", got)
 	}
 	for i, s := range f.Wide.Series {
@@ -154,7 +154,7 @@ func TestClientBoundFigure(t *testing.T) {
 			}
 		}
 	}
-	if f.Wide.Title != "T 50.0 (client-bound)" {
+	if f.Wide.Title != "T 50 (client-bound)" {
 		t.Errorf("title %q", f.Wide.Title)
 	}
 }

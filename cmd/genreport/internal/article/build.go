@@ -61,6 +61,7 @@ func (s source) resolveWith(d Data, cited []measure.Run) (Page, *resolver, error
 	}
 	s.resolveBody(r, &p, &bad)
 	s.resolveFront(r, &p, &bad)
+	p.Errata = s.errata(r, &bad)
 	s.resolveClaims(r, &p, &bad)
 	p.Evidence = r.evidenceOf()
 	p.Runs, p.Draft, p.Unmet, p.Used, p.Loose = r.runs, r.draft, r.unmet, r.used, r.loose

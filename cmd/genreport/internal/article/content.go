@@ -37,6 +37,7 @@ type declared struct {
 	Sources map[string]givenSource    `yaml:"sources"` // of numbers that nobody measured here
 	Tables  map[string]any            `yaml:"tables"`  // each a tableDeclared, read where it is shown
 	Demos   map[string]any            `yaml:"demos"`   // each a demoDeclared
+	Errata  []erratumDeclared         `yaml:"errata"`  // corrections since it was published
 }
 
 // givenSource is where a given number is from.
@@ -143,6 +144,7 @@ func Load(fsys fs.FS) (Content, error) {
 			errs = append(errs, fmt.Errorf("reading content: %w", err))
 			continue
 		}
+		errs = append(errs, checkErrata(name, string(text), shared.Errata, c.Site.Languages)...)
 		for _, lang := range c.Site.Languages {
 			s, err := loadSource(fsys, slug, lang)
 			if err != nil {

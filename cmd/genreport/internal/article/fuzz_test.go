@@ -99,7 +99,7 @@ func FuzzReference(f *testing.F) {
 		"channels/rate client=go channels=1000", "channels/rate client=go channels=2000 : channels=1000 | digits=3 bare",
 		"channels/memory client=go | slope=channels digits=2", "channels/rate client=go | range", "channels/memory client=go channels=2000 | per=channels unit=KiB",
 		"channels/error client=pika channels=1000", "channels/@messages", "broker/rabbitmq", "client/library client=pika", "machine/cpu", "rule/busy",
-		"given/6,000 source=post", "given/", "channels/rate client=go channels=1000 | min max", "channels/rate a=b a=c", "/", "@", ":", "|", " : ", "channels/rate : | per=",
+		"given/6,000 source=post", "given/", "channels/rate client=go channels=2000 - channels=1000 | unit=ms", "channels/memory client=go channels=2000 - channels=1000 | unit=KiB bare", " - ", "channels/rate a=- - a=b : c", "channels/rate client=go channels=1000 | min max", "channels/rate a=b a=c", "/", "@", ":", "|", " : ", "channels/rate : | per=",
 		"channels/rate client=go | per=client", "channels/rate client=go channels=1000 | digits=15 unit=µs", "${", "a\\|b", "\u00a0", "e/" + strings.Repeat("a", 300),
 	} {
 		f.Add(seed)

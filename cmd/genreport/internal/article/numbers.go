@@ -158,12 +158,20 @@ func widen(command string, vary []string, broker string) string {
 	return strings.Join(slices.Insert(out, min(at, len(out)), flags...), " ")
 }
 
-// show is a number of the figure as its table shows it: in the unit of its axis.
-func (n Numbers) show(x float64, display string, exact bool) string {
-	if i := int64(x); exact && n.Per == "" && display == "" && float64(i) == x {
-		return number.Exact(i)
+// ends are what bounds a point, as the figure's table shows it: in the unit of
+// its axis, to the place to which the median is shown.
+func (n Numbers) ends(p NumberPoint, display string, exact bool) (low, high string) {
+	x, from, to := p.Value.Float64(), *p.Low, *p.High
+	if p.Interval {
+		from, to = p.From, p.To
 	}
-	return number.Format(x, n.Unit, number.Options{Unit: display, Bare: true})
+	if (exact || n.Unit == measure.Count) && n.Per == "" && display == "" {
+		a, wholeA := picked{value: from}.whole()
+		if b, wholeB := (picked{value: to}).whole(); wholeA && wholeB {
+			return number.Exact(a), number.Exact(b)
+		}
+	}
+	return number.Ends(x, n.Unit, number.Options{Unit: display, Low: from, High: to})
 }
 
 // caption says what the numbers of a table are, in words of the language. What all points share stands here instead of in each.
@@ -215,13 +223,10 @@ func (n Numbers) cell(p NumberPoint, point string, display string, exact bool) s
 	if !p.Value.OK() {
 		return point
 	}
-	text, _, _ := strings.Cut(point, " (")
-	switch {
-	case p.Low == nil || *p.Low == *p.High:
-	case p.Interval:
-		text += " (" + n.show(p.From, display, exact) + "–" + n.show(p.To, display, exact) + ")"
-	default:
-		text += " (" + n.show(*p.Low, display, exact) + "–" + n.show(*p.High, display, exact) + ")"
+	text := point
+	if p.Low != nil && *p.Low != *p.High {
+		low, high := n.ends(p, display, exact)
+		text += " (" + low + "–" + high + ")"
 	}
 	for _, other := range n.Points {
 		if other.Value.OK() && other.Repeats != p.Repeats {

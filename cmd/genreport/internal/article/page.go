@@ -21,6 +21,7 @@ type Page struct {
 	Headlines  []Headline
 	Contents   []Heading // of level 2
 	Blocks     []Block   // the body, in order
+	Errata     []Erratum // the newest first
 	Evidence   []Evidence
 	Runs       []Source // where the numbers come from, without repetition
 	Draft      bool     // numbers are of a quick run: not for publishing

@@ -13,23 +13,25 @@ import (
 
 // A reference is written ${ … }:
 //
-//	reference = target labels [ ":" labels ] [ "|" options ]
+//	reference = target labels [ ( ":" | "-" ) labels ] [ "|" options ]
 //	target    = experiment "/" name | name
 //	name      = metric, text, or "@" parameter
 //	labels    = { label "=" value }
 //	options   = { word | word "=" value }
 //
-// With ":" it is the ratio of two cases of the same metric; the second labels
-// override the first. The target "claim" chooses words by a claim's verdict, and
-// "given" marks a number that was not measured. Within a block that gives an experiment, the target is
-// just the name. The experiments "broker", "client", "machine" and "run" stand
-// for what run.json tells of them, and "rule" for the thresholds by which
-// measurements are judged.
+// With ":" it is the ratio of two cases of the same metric, and with "-" the first
+// less the second; the second labels override the first. Both signs stand between
+// spaces, since values may hold them too. The target "claim" chooses words by a
+// claim's verdict, and "given" marks a number that was not measured. Within a block
+// that gives an experiment, the target is just the name. The experiments "broker",
+// "client", "database", "machine" and "run" stand for what run.json tells of them,
+// and "rule" for the thresholds by which measurements are judged.
 type ref struct {
 	experiment string
 	name       string
 	labels     measure.Labels
-	over       measure.Labels // of the ratio's second case; nil: no ratio
+	over       measure.Labels // of the second case of a ratio or difference; nil: there is one case
+	minus      bool           // with over: their difference, not their ratio
 	options    options
 	words      wordings // of a claim
 }
@@ -43,9 +45,10 @@ type options struct {
 	per    string // divide by this label's number
 }
 
-// number is the part of the options that a single value is shown by.
-func (o options) number() number.Options {
-	return number.Options{Digits: o.digits, Unit: o.unit, Bare: o.bare}
+// show is a number as the options want it, with no more digits than its interval
+// supports.
+func (o options) show(p picked, u measure.Unit) string {
+	return number.Format(p.value, u, number.Options{Digits: o.digits, Unit: o.unit, Bare: o.bare, Low: p.low, High: p.high})
 }
 
 // statFirst asks for what a program said in the first repeat, where each said
@@ -56,6 +59,20 @@ const (
 	refOpen  = "${"
 	refClose = "}"
 )
+
+// Between the labels of two cases.
+const (
+	ratioSign      = " : "
+	differenceSign = " - "
+)
+
+// relation is what the reference makes of its two cases.
+func (in ref) relation() string {
+	if in.minus {
+		return "difference"
+	}
+	return "ratio"
+}
 
 // parseRef reads what stands between ${ and }.
 func parseRef(text string) (ref, error) {
@@ -68,7 +85,13 @@ func parseRef(text string) (ref, error) {
 		r.words, err = readWordings(opts)
 		return r, err
 	}
-	first, second, ratio := strings.Cut(body, " : ")
+	first, second, both := strings.Cut(body, ratioSign)
+	if before, after, ok := strings.Cut(body, differenceSign); ok {
+		if both {
+			return r, fmt.Errorf("%q is a ratio and a difference: it is one of them", strings.TrimSpace(body))
+		}
+		first, second, both, r.minus = before, after, true, true
+	}
 	words := strings.Fields(first)
 	if len(words) == 0 {
 		return r, errors.New("the reference is empty; it is ${experiment/metric label=value}")
@@ -83,14 +106,14 @@ func parseRef(text string) (ref, error) {
 	if err := readLabels(r.labels, words[1:]); err != nil {
 		return r, err
 	}
-	if ratio {
+	if both {
 		r.over = maps.Clone(r.labels)
 		before := maps.Clone(r.over)
 		if err := readLabels(r.over, strings.Fields(second)); err != nil {
 			return r, err
 		}
 		if maps.Equal(before, r.over) {
-			return r, fmt.Errorf("the ratio %q compares a case with itself", text)
+			return r, fmt.Errorf("the %s %q compares a case with itself", r.relation(), text)
 		}
 	}
 	if hasOptions {

@@ -135,7 +135,7 @@ func (r *resolver) lookup(in ref, defaults ref) (resolved, error) {
 		return resolved{}, err
 	}
 	if in.over != nil {
-		return r.ratio(known, in)
+		return r.relate(known, metric, in)
 	}
 	switch in.options.stat {
 	case statFirst:
@@ -151,12 +151,12 @@ func (r *resolver) lookup(in ref, defaults ref) (resolved, error) {
 	if reason != "" {
 		return r.missCase(in.experiment, c.group, reason), nil
 	}
-	value, err := in.options.pick(s, c.labels)
+	p, err := in.options.pick(s, c.labels)
 	if err != nil {
 		return resolved{}, err
 	}
-	text := number.Format(value, metric.Unit, in.options.number())
-	if n := int64(value); c.counts(in.name, metric) && float64(n) == value && in.options == (options{}) {
+	text := in.options.show(p, metric.Unit)
+	if n, whole := p.whole(); whole && c.counts(in.name, metric) && in.options == (options{}) {
 		text = number.Exact(n)
 	}
 	v := resolved{text: text, anchor: r.cite(in.experiment, c.labels)}
@@ -190,7 +190,7 @@ func (r *resolver) claimWords(in ref) (resolved, error) {
 // that someone else gave.
 func (r *resolver) given(in ref) (resolved, error) {
 	if in.options != (options{}) || in.over != nil {
-		return resolved{}, errors.New("what is given takes no options and no ratio")
+		return resolved{}, errors.New("what is given takes no options, no ratio and no difference")
 	}
 	v := resolved{text: in.name, given: true}
 	for k, name := range in.labels {
@@ -209,8 +209,11 @@ func (r *resolver) given(in ref) (resolved, error) {
 // key is the reference without what only changes how it is shown.
 func (in ref) key() string {
 	k := in.experiment + "/" + in.name + " " + in.labels.String()
-	if in.over != nil {
-		k += " : " + in.over.String()
+	switch {
+	case in.minus:
+		k += differenceSign + in.over.String()
+	case in.over != nil:
+		k += ratioSign + in.over.String()
 	}
 	if in.options.stat != "" {
 		k += " | " + in.options.stat + " " + in.options.by
@@ -225,20 +228,39 @@ func checkUnit(display string, m measure.Metric) error {
 	return nil
 }
 
-// pick is the statistic that the options ask for.
-func (o options) pick(s stats.Summary, l measure.Labels) (float64, error) {
-	x := s.Median
+// picked is a statistic with what bounds it.
+type picked struct{ value, low, high float64 }
+
+func (p picked) whole() (int64, bool) {
+	n := int64(p.value)
+	return n, float64(n) == p.value
+}
+
+// spread is what bounds a median: its interval, or the range where there are too
+// few samples for one.
+func spread(s stats.Summary) (low, high float64) {
+	if s.Interval {
+		return s.Low, s.High
+	}
+	return s.Min, s.Max
+}
+
+// pick is the statistic that the options ask for. A single sample is known no
+// better than the median.
+func (o options) pick(s stats.Summary, l measure.Labels) (picked, error) {
+	p := picked{value: s.Median}
+	p.low, p.high = spread(s)
 	switch o.stat {
 	case "min":
-		x = s.Min
+		p.value = s.Min
 	case "max":
-		x = s.Max
+		p.value = s.Max
 	}
 	if o.per == "" {
-		return x, nil
+		return p, nil
 	}
 	by, err := labelNumber(l, o.per)
-	return x / by, err
+	return picked{p.value / by, p.low / by, p.high / by}, err
 }
 
 func overlay(under, over measure.Labels) measure.Labels {
@@ -326,7 +348,9 @@ func (r *resolver) overCases(known Known, metric measure.Metric, in ref) (resolv
 	if err != nil || missing != "" {
 		return r.miss(missing), err
 	}
-	var xs, ys []float64
+	var xs []float64
+	var ys []picked
+	var samples [][]float64
 	mark := ""
 	for _, g := range all {
 		s, reason := g.summary(in.name)
@@ -338,6 +362,14 @@ func (r *resolver) overCases(known Known, metric measure.Metric, in ref) (resolv
 			return resolved{}, err
 		}
 		ys = append(ys, y)
+		numbers, _ := g.samples(in.name)
+		if in.options.per != "" {
+			by, _ := labelNumber(g.labels, in.options.per) // which pick has read
+			for i := range numbers {
+				numbers[i] /= by
+			}
+		}
+		samples = append(samples, numbers)
 		if a := r.cite(in.experiment, g.labels); mark == "" && g.marked(metric) {
 			mark = a
 		}
@@ -351,22 +383,61 @@ func (r *resolver) overCases(known Known, metric measure.Metric, in ref) (resolv
 	}
 	anchor := EvidenceOf(in.experiment)
 	if in.options.stat == "slope" {
-		slope, err := stats.Slope(xs, ys)
+		slope, err := slopeOf(xs, ys, samples)
 		if err != nil {
 			return resolved{}, err
 		}
-		return resolved{text: number.Format(slope, metric.Unit, in.options.number()), anchor: anchor, mark: mark}, nil
+		return resolved{text: in.options.show(slope, metric.Unit), anchor: anchor, mark: mark}, nil
 	}
-	low, high := number.Format(slices.Min(ys), metric.Unit, in.options.number()), number.Format(slices.Max(ys), metric.Unit, in.options.number())
+	byValue := func(a, b picked) int { return cmp.Compare(a.value, b.value) }
+	low, high := in.options.show(slices.MinFunc(ys, byValue), metric.Unit), in.options.show(slices.MaxFunc(ys, byValue), metric.Unit)
 	if low != high {
 		low += "–" + high
 	}
 	return resolved{text: low, anchor: anchor, mark: mark}, nil
 }
 
-func (r *resolver) ratio(known Known, in ref) (resolved, error) {
-	var values [2]float64
-	mark := ""
+// slopeOf is the slope over the medians. What bounds it is the slopes of rounds:
+// over the first samples of all cases, over the second ones, and so on.
+func slopeOf(xs []float64, ys []picked, samples [][]float64) (picked, error) {
+	values := make([]float64, len(ys))
+	for i, y := range ys {
+		values[i] = y.value
+	}
+	slope, err := stats.Slope(xs, values)
+	if err != nil {
+		return picked{}, err
+	}
+	var rounds []float64
+	for repeat := range samples[0] {
+		for i, all := range samples {
+			if len(all) != len(samples[0]) {
+				return picked{value: slope}, nil // measured unequally often
+			}
+			values[i] = all[repeat]
+		}
+		one, err := stats.Slope(xs, values)
+		if err != nil {
+			return picked{}, err
+		}
+		rounds = append(rounds, one)
+	}
+	s, err := stats.Summarize(rounds)
+	if err != nil {
+		return picked{}, err
+	}
+	p := picked{value: slope}
+	p.low, p.high = spread(s)
+	return p, nil
+}
+
+// relate is the ratio or the difference of two cases.
+func (r *resolver) relate(known Known, metric measure.Metric, in ref) (resolved, error) {
+	if stat := in.options.stat; stat != "" && stat != "min" && stat != "max" {
+		return resolved{}, fmt.Errorf("%s does not go with a %s, which is of two cases", stat, in.relation())
+	}
+	var two [2]picked
+	mark, counts := "", true
 	for i, labels := range []measure.Labels{in.labels, in.over} {
 		c, err := r.oneCase(known, in.experiment, labels)
 		if err != nil || c.missing != "" {
@@ -376,29 +447,45 @@ func (r *resolver) ratio(known Known, in ref) (resolved, error) {
 		if reason != "" {
 			return r.missCase(in.experiment, c.group, reason), nil
 		}
-		if values[i], err = in.options.pick(s, c.labels); err != nil {
+		if two[i], err = in.options.pick(s, c.labels); err != nil {
 			return resolved{}, err
 		}
 		a := r.cite(in.experiment, c.labels)
-		if mark == "" && c.marked(known.Metrics[in.name]) {
+		if mark == "" && c.marked(metric) {
 			mark = a
 		}
+		counts = counts && c.counts(in.name, metric)
 	}
-	if values[1] == 0 {
+	v := resolved{anchor: EvidenceOf(in.experiment), mark: mark}
+	if in.minus {
+		d := two[0].less(two[1])
+		v.text = in.options.show(d, metric.Unit)
+		if n, whole := d.whole(); whole && counts && in.options == (options{}) {
+			v.text = number.Exact(n)
+		}
+		return v, nil
+	}
+	if two[1].value == 0 {
 		return r.miss("the ratio's second value is 0"), nil
 	}
-	digits := in.options.digits
-	if digits == 0 {
-		digits = 2 // a ratio of two noisy medians supports no more
-	}
-	return resolved{text: number.Significant(values[0]/values[1], digits), anchor: EvidenceOf(in.experiment), mark: mark}, nil
+	v.text = number.Significant(two[0].value/two[1].value, cmp.Or(in.options.digits, ratioDigits))
+	return v, nil
+}
+
+// ratioDigits is what the ratio of two noisy medians supports at most.
+const ratioDigits = 2
+
+// less is the difference of two numbers. It lies at most as far out as when one is
+// at the upper end of its interval and the other at the lower.
+func (p picked) less(q picked) picked {
+	return picked{p.value - q.value, p.low - q.high, p.high - q.low}
 }
 
 // said is what programs said, as it was: in all repeats alike, or in the first.
 func (r *resolver) said(known Known, in ref) (resolved, error) {
 	first := in.options == options{stat: statFirst}
 	if !first && in.options != (options{}) || in.over != nil {
-		return resolved{}, fmt.Errorf("%s is text: it takes no option but first, and no ratio", in.name)
+		return resolved{}, fmt.Errorf("%s is text: it takes no option but first, no ratio and no difference", in.name)
 	}
 	c, err := r.oneCase(known, in.experiment, in.labels)
 	if err != nil || c.missing != "" {
@@ -418,7 +505,7 @@ func (r *resolver) said(known Known, in ref) (resolved, error) {
 // parameter is a size or setting that the experiment used.
 func (r *resolver) parameter(in ref, name string) (resolved, error) {
 	if in.options != (options{}) || in.over != nil {
-		return resolved{}, errors.New("a parameter takes no options and no ratio")
+		return resolved{}, errors.New("a parameter takes no options, no ratio and no difference")
 	}
 	res, run, why := r.data.find(in.experiment, r.brokers["current"])
 	if why != "" {
@@ -491,7 +578,7 @@ func isFact(experiment string) bool { return slices.Contains(factNames(), experi
 // come from; where they differ, it names all that they say.
 func (r *resolver) fact(in ref) (resolved, error) {
 	if in.options != (options{}) || in.over != nil {
-		return resolved{}, fmt.Errorf("%s/%s takes no options and no ratio", in.experiment, in.name)
+		return resolved{}, fmt.Errorf("%s/%s takes no options, no ratio and no difference", in.experiment, in.name)
 	}
 	if in.experiment == "rule" {
 		text, there := ruleFacts()[in.name]

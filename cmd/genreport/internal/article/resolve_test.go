@@ -138,34 +138,45 @@ func textOf(html string) string {
 
 func TestReferences(t *testing.T) {
 	tests := map[string]string{
-		"channels/rate client=go channels=1000":                             "100",
-		"channels/rate client=go channels=1000 | min":                       "97.0",
-		"channels/rate client=go channels=1000 | max digits=2":              "100", // 103 to two digits
-		"channels/rate client=go | range":                                   "100–250",
-		"channels/rate client=pika | range":                                 "50.0",
-		"channels/rate client=go channels=2000 : channels=1000":             "2.5",
-		"channels/rate client=go channels=2000 : client=pika | digits=3":    "5.00",
-		"channels/memory client=go channels=1000":                           "1.95 MiB", // 2,048,000 B
-		"channels/memory client=go channels=1000 | per=channels":            "2.00 KiB",
-		"channels/memory client=go | slope=channels digits=2":               "2.0 KiB",
-		"channels/memory client=go channels=2000 | unit=KiB digits=4":       "4,000 KiB",
-		"channels/memory client=go channels=2000 | unit=KiB digits=4 bare":  "4,000",
-		"channels/processes client=go channels=2000":                        "8,000",
-		"channels/processes client=go channels=2000 | per=channels":         "4.00",
-		"channels/processes client=go | slope=channels digits=2":            "4.0",
-		"channels/error client=pika channels=1000":                          "no &lt;free&gt; channel",
-		"channels/error client=pika channels=1000 | first":                  "no &lt;free&gt; channel",
-		"channels/@messages":                                                "100,000",
-		"channels/@queue":                                                   "classic",
-		"broker/rabbitmq":                                                   "4.3.6",
-		"broker/erlang broker=current":                                      "29.1",
-		"client/library client=pika":                                        "pika",
-		"machine/cpu":                                                       "Testcore &lt;2&gt;",
-		"machine/memory":                                                    "24 GiB",
-		"run/id":                                                            "20260504T030201Z",
-		"run/date":                                                          "2026-05-04",
-		"channels/rate client=go channels=1000 broker=current":              "100",
-		"channels/rate client=pika channels=2000 : client=go channels=1000": "0.50",
+		"channels/rate client=go channels=1000":                                            "100",
+		"channels/rate client=go channels=1000 | min":                                      "97",  // of samples from 97 to 103
+		"channels/rate client=go channels=1000 | max digits=2":                             "100", // 103 to two digits
+		"channels/rate client=go | range":                                                  "100–250",
+		"channels/rate client=pika | range":                                                "50",
+		"channels/rate client=go channels=2000 : channels=1000":                            "2.5",
+		"channels/rate client=go channels=2000 : client=pika | digits=3":                   "5.00",
+		"channels/memory client=go channels=1000":                                          "1.95 MiB", // 2,048,000 B
+		"channels/memory client=go channels=1000 | per=channels":                           "2.00 KiB",
+		"channels/memory client=go | slope=channels digits=2":                              "2.0 KiB",
+		"channels/memory client=go channels=2000 | unit=KiB digits=4":                      "4,000 KiB",
+		"channels/memory client=go channels=2000 | unit=KiB digits=4 bare":                 "4,000",
+		"channels/processes client=go channels=2000":                                       "8,000",
+		"channels/processes client=go channels=2000 | per=channels":                        "4.00",
+		"channels/processes client=go | slope=channels digits=2":                           "4.0",
+		"channels/error client=pika channels=1000":                                         "no &lt;free&gt; channel",
+		"channels/error client=pika channels=1000 | first":                                 "no &lt;free&gt; channel",
+		"channels/@messages":                                                               "100,000",
+		"channels/@queue":                                                                  "classic",
+		"broker/rabbitmq":                                                                  "4.3.6",
+		"broker/erlang broker=current":                                                     "29.1",
+		"client/library client=pika":                                                       "pika",
+		"machine/cpu":                                                                      "Testcore &lt;2&gt;",
+		"machine/memory":                                                                   "24 GiB",
+		"run/id":                                                                           "20260504T030201Z",
+		"run/date":                                                                         "2026-05-04",
+		"channels/rate client=go channels=1000 broker=current":                             "100",
+		"channels/rate client=pika channels=2000 : client=go channels=1000":                "0.50",
+		"channels/rate client=go channels=2000 - channels=1000":                            "150",
+		"channels/rate client=go channels=1000 - channels=2000":                            "−150",
+		"channels/rate client=go channels=1000 - client=pika":                              "50", // 44 to 56
+		"channels/rate client=go channels=1000 - client=pika | digits=3":                   "50.0",
+		"channels/rate client=go channels=2000 - client=pika | max digits=3":               "200", // 253 less 53
+		"channels/rate client=pika channels=2000 - channels=1000":                          "0",
+		"channels/memory client=go channels=2000 - channels=1000":                          "1.95 MiB",
+		"channels/memory client=go channels=2000 - channels=1000 | unit=KiB bare digits=4": "2,000",
+		"channels/memory client=go channels=2000 - channels=1000 | per=channels":           "0 B",
+		"channels/processes client=go channels=2000 - channels=1000":                       "4,000",
+		"channels/rate client=go | slope=channels":                                         "0.150",
 	}
 	for text, want := range tests {
 		p, err := page(t, testData(), testContent("en", testHead, "## H\n\n>"+"${"+text+"}<\n", ""))
@@ -237,8 +248,9 @@ func TestMissing(t *testing.T) {
 		{"failed repeat", failed, "zh", "channels/rate client=go channels=1000", "未测量\uff08the broker left\uff09"},
 		{"failed repeat, text", failed, "en", "channels/error client=go channels=1000", "not measured (the broker left)"},
 		{"ratio over failed", failed, "en", "channels/rate client=pika channels=1000 : client=go", "not measured (the broker left)"},
+		{"difference over failed", failed, "zh", "channels/rate client=pika channels=1000 - client=go", "未测量\uff08the broker left\uff09"},
 		{"range over failed", failed, "en", "channels/rate client=go | range", "not measured (the broker left)"},
-		{"other case of it", failed, "en", "channels/rate client=pika channels=1000", "50.0"},
+		{"other case of it", failed, "en", "channels/rate client=pika channels=1000", "50"},
 		{"no run of the experiment", testData(), "en", "unmeasured/limit client=go", "not measured (no complete standard or full run of unmeasured on debian:forky)"},
 		{"unfinished", NewData(testCatalog(), []measure.Recorded{unfinished}, profiles), "en", "channels/rate client=go channels=1000", "not measured (no complete standard or full run of channels on debian:forky)"},
 		{"quick only", NewData(testCatalog(), []measure.Recorded{testRecorded("quick")}, profiles), "en", "channels/rate client=go channels=1000", "not measured (no complete standard or full run of channels on debian:forky)"},
@@ -253,7 +265,7 @@ func TestMissing(t *testing.T) {
 		if got := textOf(bodyHTML(p)); !strings.Contains(got, "\n"+tt.want+"\n") {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
-		if measured := tt.want == "50.0"; measured != (len(p.Unmet) == 0) {
+		if measured := tt.want == "50"; measured != (len(p.Unmet) == 0) {
 			t.Errorf("%s: %d missing", tt.name, len(p.Unmet))
 		}
 	}
@@ -287,21 +299,28 @@ func TestWhichRun(t *testing.T) {
 
 func TestWrongReferences(t *testing.T) {
 	tests := map[string]string{
-		"chanels/rate client=go channels=1000":            `unknown experiment "chanels"; did you mean "channels"?`,
-		"channels/rates client=go channels=1000":          `unknown metric "rates"; did you mean "rate"?`,
-		"channels/rate client=goo channels=1000":          `label client of channels: unknown value "goo"; did you mean "go"?`,
-		"channels/rate clint=go":                          `unknown label "clint"; did you mean "client"?`,
-		"channels/rate client=go":                         "the labels name 2 cases of channels; give channels too",
-		"channels/rate broker=old client=go":              `unknown broker alias "old"`,
-		"channels/@message":                               `unknown parameter "message"; did you mean "messages"?`,
-		"channels/error client=go channels=1000 | bare":   "takes no option but first",
-		"channels/rate client=go channels=1000 | first":   "first is for what a program said",
-		"database/colour":                                 `unknown database fact "colour"`,
-		"channels/rate client=go | slope=client":          "is not a number to divide by",
-		"rate client=go":                                  "names no experiment",
-		"broker/rabbit":                                   `unknown broker fact "rabbit"; did you mean "rabbitmq"?`,
-		"machine/host":                                    `unknown machine fact "host"`,
-		"channels/rate client=go channels=1000 : client=": "is not label=value",
+		"chanels/rate client=go channels=1000":                            `unknown experiment "chanels"; did you mean "channels"?`,
+		"channels/rates client=go channels=1000":                          `unknown metric "rates"; did you mean "rate"?`,
+		"channels/rate client=goo channels=1000":                          `label client of channels: unknown value "goo"; did you mean "go"?`,
+		"channels/rate clint=go":                                          `unknown label "clint"; did you mean "client"?`,
+		"channels/rate client=go":                                         "the labels name 2 cases of channels; give channels too",
+		"channels/rate broker=old client=go":                              `unknown broker alias "old"`,
+		"channels/@message":                                               `unknown parameter "message"; did you mean "messages"?`,
+		"channels/error client=go channels=1000 | bare":                   "takes no option but first",
+		"channels/error client=go channels=1000 - channels=2000":          "no difference",
+		"channels/@messages - client=go":                                  "no difference",
+		"broker/rabbitmq - broker=before":                                 "no difference",
+		"channels/rate client=go channels=2000 - channels=1000 | range":   "range does not go with a difference",
+		"channels/rate client=go channels=2000 : channels=1000 | slope=x": "slope does not go with a ratio",
+		"channels/rate client=go channels=2000 - channels=1000 | unit=s":  `unit=s does not fit the metric, which is in "1/s"`,
+		"channels/rate client=go channels=2000 - channels=3000":           `unknown value "3000"`,
+		"channels/rate client=go channels=1000 | first":                   "first is for what a program said",
+		"database/colour":                                                 `unknown database fact "colour"`,
+		"channels/rate client=go | slope=client":                          "is not a number to divide by",
+		"rate client=go":                                                  "names no experiment",
+		"broker/rabbit":                                                   `unknown broker fact "rabbit"; did you mean "rabbitmq"?`,
+		"machine/host":                                                    `unknown machine fact "host"`,
+		"channels/rate client=go channels=1000 : client=":                 "is not label=value",
 	}
 	for text, want := range tests {
 		_, err := page(t, testData(), testContent("en", testHead, "## H\n\ntext\n*more* ${"+text+"}\n", ""))
@@ -369,7 +388,7 @@ func TestNumbersInEmphasisLinksAndTables(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := textOf(bodyHTML(p))
-	for _, want := range []string{"100,000 messages", "100 about 250", "50.0"} {
+	for _, want := range []string{"100,000 messages", "100 about 250", "c\n50\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in %q", want, got)
 		}
@@ -460,7 +479,7 @@ func TestFactsOfTheCitedRuns(t *testing.T) {
 
 // A number of several cases leads to all of them.
 func TestSeveralCasesLeadToTheirExperiment(t *testing.T) {
-	for _, text := range []string{"channels/rate client=go | range", "channels/memory client=go | slope=channels", "channels/rate client=go channels=2000 : channels=1000"} {
+	for _, text := range []string{"channels/rate client=go | range", "channels/memory client=go | slope=channels", "channels/rate client=go channels=2000 : channels=1000", "channels/rate client=go channels=2000 - channels=1000"} {
 		p, err := page(t, testData(), testContent("en", testHead, "## H\n\n${"+text+"}\n", ""))
 		if err != nil || !strings.Contains(bodyHTML(p), `href="#`+EvidenceOf("channels")+`"`) || len(p.Evidence) != 2 {
 			t.Errorf("%s: %s, %d cases, %v", text, bodyHTML(p), len(p.Evidence), err)
@@ -505,7 +524,7 @@ func TestOutput(t *testing.T) {
 		}
 		got = append(got, fmt.Sprint(l.Head, " ", strings.Join(cells, "|")))
 	}
-	want := []string{"true channels|rate", "false 1,000|100", "false 2,000|250", "false all 50.0 &lt;&amp;&gt;"}
+	want := []string{"true channels|rate", "false 1,000|100", "false 2,000|250", "false all 50 &lt;&amp;&gt;"}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -886,5 +905,78 @@ func TestFigureWithGaps(t *testing.T) {
 		if f := p.Blocks[len(p.Blocks)-1].Figure; !strings.Contains(f.Table.Rows[0][2], "not measured (") {
 			t.Errorf("%q", f.Table.Rows)
 		}
+	}
+}
+
+// The digits of a number are those that its samples support: the fewest, two or
+// three, with which rounding moves it by no more than a tenth of the interval.
+func TestDigitsThatSamplesSupport(t *testing.T) {
+	// Samples are 15,100 and so much more and less a repeat.
+	spread := func(repeats int, step float64) Data {
+		rec := testRecorded("standard")
+		res := rec.Results["channels"]
+		res.Cells = slices.DeleteFunc(res.Cells, func(c measure.Cell) bool { return c.Repeat > repeats })
+		res.Planned = len(res.Cells)
+		for _, c := range res.Cells {
+			c.Values["rate"] = measure.Float(15100 + step*float64(2*c.Repeat-repeats-1)/2)
+		}
+		rec.Results["channels"] = res
+		return NewData(testCatalog(), []measure.Recorded{rec}, []string{"standard"})
+	}
+	one := "channels/rate client=go channels=1000"
+	for _, tt := range []struct {
+		repeats    int
+		step       float64
+		text, want string
+	}{
+		// Two digits end at the thousands: rounding moves a number by up to 500, a
+		// tenth of 5,000. Seven samples reach over six steps, five over four.
+		{7, 100, one, "15,100"},
+		{7, 800, one, "15,100"},  // 4,800 wide
+		{7, 1000, one, "15,000"}, // 6,000
+		{5, 1000, one, "15,100"}, // 4,000, the range: five have no interval
+		{5, 1500, one, "15,000"}, // 6,000
+		{1, 1000, one, "15,100"}, // one sample tells of no spread
+		{7, 1000, one + " | digits=4", "15,100"},
+		{7, 1000, one + " | min", "12,000"}, // 12,100
+		{7, 1000, "channels/rate client=go | range", "15,000"},
+		{7, 1000, one + " | per=channels", "15"},
+		{7, 100, one + " | per=channels", "15.1"},
+	} {
+		p, err := page(t, spread(tt.repeats, tt.step), testContent("en", testHead, "## H\n\n${"+tt.text+"}\n", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := textOf(bodyHTML(p)); !strings.Contains(got, "\n"+tt.want+"\n") {
+			t.Errorf("%d repeats, %g apart, %s: %q, want %q", tt.repeats, tt.step, tt.text, got, tt.want)
+		}
+	}
+	figure := "figures: {f: {kind: bar, experiment: channels, metric: rate, x: channels, series: client, where: {client: go}, labels: true}}\n"
+	p, err := page(t, spread(7, 1000), testContent("en", testHead, "## H\n\n```figure f\ntitle: T\nalt: A.\n```\n", figure))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := p.Blocks[len(p.Blocks)-1].Figure
+	if got := f.Table.Rows[0][1]; got != "15,000 (12,000–18,000)" { // 12,100 to 18,100
+		t.Errorf("the table has %q", got)
+	}
+	if point := f.Wide.Series[0].Points[0]; point.Label != "15,000" || *point.Value != 15100 || *f.Numbers.Points[0].Low != 12100 {
+		t.Errorf("%+v, %+v", point, f.Numbers.Points[0])
+	}
+}
+
+// A slope is bounded by those of the rounds: 0.12 to 0.18 here, where samples move
+// apart, so that a third digit of 0.15 would say nothing.
+func TestDigitsOfSlope(t *testing.T) {
+	d := testData(func(r measure.Result) {
+		for _, c := range r.Cells {
+			at := map[string]float64{"1000": 100, "2000": 250}[c.Labels["channels"]]
+			by := map[string]float64{"1000": 5, "2000": -5}[c.Labels["channels"]]
+			c.Values["rate"] = measure.Float(at + by*float64(c.Repeat-4))
+		}
+	})
+	p, err := page(t, d, testContent("en", testHead, "## H\n\n${channels/rate client=go | slope=channels}\n", ""))
+	if err != nil || !strings.Contains(textOf(bodyHTML(p)), "\n0.15\n") {
+		t.Errorf("%s, %v", textOf(bodyHTML(p)), err)
 	}
 }

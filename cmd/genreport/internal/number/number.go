@@ -46,9 +46,13 @@ func Units() []string { return slices.Sorted(maps.Keys(units)) }
 
 // Options change how a value is shown; the zero Options suit most.
 type Options struct {
-	Digits int    // significant digits; 0: as many as suit the metric
+	Digits int    // significant digits; 0: as many as suit the metric and the interval
 	Unit   string // display unit; "": as suits the value
 	Bare   bool   // the number without its unit
+	// Low and High bound the value, in base units: the interval of its samples, or
+	// their range. Without Digits no more are shown than they support; see
+	// Supported. Where they are equal, nothing is known of the value's spread.
+	Low, High float64
 }
 
 // Fits reports whether a display unit is one of a base unit; "" always is.
@@ -71,37 +75,107 @@ func Scale(unit string) (float64, bool) {
 	return u.factor, ok
 }
 
-// defaultDigits is what repeated measurements of throughput and time support.
-const defaultDigits = 3
+// What a number shows that nobody asked for more or fewer digits of: even tight
+// samples of throughput and time support no more than the most, and fewer than
+// the fewest are hard to compare.
+const (
+	fewestDigits = 2
+	mostDigits   = 3
+)
 
-// Format shows x of a base unit. Rounding comes before the choice of the
-// unit, so that 999,999 ns is 1.00 ms and never 1,000 µs.
-func Format(x float64, u measure.Unit, o Options) string {
-	digits := o.Digits
-	if digits == 0 {
-		digits = defaultDigits
+// coarsest is the share of an interval's width by which rounding may move a
+// number.
+const coarsest = 0.1
+
+// Supported is how many significant digits of x its interval supports: the
+// fewest, two or three, with which rounding moves x by no more than a tenth of
+// the width. What a third digit adds is then far within the interval, and would
+// only pretend. Where low and high are equal nothing is known of the spread, and
+// it is three.
+func Supported(x, low, high float64) int {
+	width := math.Abs(high - low)
+	if x == 0 || width == 0 || math.IsNaN(width) {
+		return mostDigits
 	}
-	shown := unit{"", 1}
-	if o.Unit != "" {
-		shown = units[o.Unit]
-	} else {
-		steps := ladder(u)
-		shown = steps[0]
-		size := max(math.Abs(x), math.Abs(roundTo(x, digits)))
-		for _, s := range steps[1:] {
-			if size >= s.factor*(1-1e-12) {
-				shown = s
-			}
+	for digits := fewestDigits; digits < mostDigits; digits++ {
+		if half := math.Pow10(leading(x)-digits+1) / 2; half <= width*coarsest*(1+1e-9) {
+			return digits
 		}
 	}
+	return mostDigits
+}
+
+// leading is the power of ten of the first significant digit.
+func leading(x float64) int { return int(math.Floor(math.Log10(math.Abs(x)) + 1e-12)) }
+
+// Format shows x of a base unit.
+func Format(x float64, u measure.Unit, o Options) string {
+	shown, digits, whole := o.as(x, u)
 	text := Significant(x/shown.factor, digits)
-	if o.Digits == 0 && u == measure.Count && math.Abs(x) >= 100 && math.Abs(x) < 1e15 {
-		text = thousands(strconv.FormatFloat(math.Round(x), 'f', 0, 64)) // counts are shown whole
+	if whole {
+		text = fixed(x, 0)
 	}
 	if o.Bare || shown.name == "" {
 		return text
 	}
 	return text + "\u00a0" + shown.name // no-break space
+}
+
+// Ends shows the interval of x, in the unit of x and without its name: to the
+// place to which Format shows x.
+func Ends(x float64, u measure.Unit, o Options) (low, high string) {
+	shown, digits, whole := o.as(x, u)
+	place := 0
+	size := roundTo(x/shown.factor, digits)
+	if size == 0 {
+		size = max(math.Abs(o.Low), math.Abs(o.High)) / shown.factor
+	}
+	if !whole && size != 0 {
+		place = leading(size) - digits + 1
+	}
+	return fixed(o.Low/shown.factor, place), fixed(o.High/shown.factor, place)
+}
+
+// as is how x is shown: in which unit, with how many digits, or as a whole number.
+// Rounding comes before the choice of the unit, so that 999,999 ns is 1.00 ms and
+// never 1,000 µs.
+func (o Options) as(x float64, u measure.Unit) (shown unit, digits int, whole bool) {
+	digits = o.Digits
+	if digits == 0 {
+		shown = o.unit(x, u, mostDigits)
+		digits = Supported(x/shown.factor, o.Low/shown.factor, o.High/shown.factor)
+	}
+	// Counts are shown whole.
+	whole = o.Digits == 0 && u == measure.Count && math.Abs(x) >= 100 && math.Abs(x) < 1e15
+	return o.unit(x, u, digits), digits, whole
+}
+
+// unit is the one in which x is shown with so many digits.
+func (o Options) unit(x float64, u measure.Unit, digits int) unit {
+	if o.Unit != "" {
+		return units[o.Unit]
+	}
+	steps := ladder(u)
+	shown := steps[0]
+	size := max(math.Abs(x), math.Abs(roundTo(x, digits)))
+	for _, s := range steps[1:] {
+		if size >= s.factor*(1-1e-12) {
+			shown = s
+		}
+	}
+	return shown
+}
+
+// fixed shows x rounded to a power of ten.
+func fixed(x float64, place int) string {
+	if place >= 0 {
+		x = math.Round(x/math.Pow10(place)) * math.Pow10(place)
+	}
+	text := strconv.FormatFloat(x, 'f', max(-place, 0), 64)
+	if strings.Trim(text, "-0.") == "" {
+		text = strings.TrimPrefix(text, "-") // there is no less than nothing
+	}
+	return thousands(text)
 }
 
 // Exact shows a whole number with all its digits.
@@ -114,7 +188,7 @@ func Significant(x float64, digits int) string {
 		return "0"
 	}
 	x = roundTo(x, digits)
-	decimals := digits - 1 - int(math.Floor(math.Log10(math.Abs(x))+1e-12))
+	decimals := digits - 1 - leading(x)
 	return thousands(strconv.FormatFloat(x, 'f', max(decimals, 0), 64))
 }
 

@@ -42,6 +42,20 @@ func TestFormat(t *testing.T) {
 		{99.96, measure.Count, Options{}, "100"},
 		{-1234, measure.Count, Options{}, "−1,234"},
 		{-0.5, measure.Seconds, Options{Digits: 1, Unit: "s"}, "−0.5 s"},
+		// With an interval: two digits where rounding to them moves the number by no
+		// more than a tenth of the width.
+		{15123.4, measure.PerSecond, Options{Low: 12000, High: 18000}, "15,000"}, // 500 of 6,000
+		{15123.4, measure.PerSecond, Options{Low: 14000, High: 16000}, "15,100"},
+		{15123.4, measure.PerSecond, Options{Low: 15123.4, High: 15123.4}, "15,100"}, // nothing is known of the spread
+		{15123.4, measure.PerSecond, Options{Digits: 4, Low: 12000, High: 18000}, "15,120"},
+		{17612, measure.Bytes, Options{Low: 14000, High: 20000}, "17 KiB"},   // 17.2, 5.9 wide
+		{17612, measure.Bytes, Options{Low: 15000, High: 20000}, "17.2 KiB"}, // 4.9 wide
+		{0.9985, measure.Seconds, Options{Low: 0.95, High: 1.05}, "1.0 s"},   // never 1,000 ms
+		{0.9982, measure.Seconds, Options{Low: 0.998, High: 0.9984}, "998 ms"},
+		{8004, measure.Count, Options{Low: 7000, High: 9000}, "8,004"}, // counts are whole
+		{4.0025, measure.Count, Options{Low: 3.5, High: 4.5}, "4.0"},
+		{99.96, measure.PerSecond, Options{Low: 97, High: 103}, "100"},
+		{-50, measure.Seconds, Options{Unit: "s", Low: -53, High: -47}, "−50 s"},
 	}
 	for _, tt := range tests {
 		got := strings.ReplaceAll(Format(tt.x, tt.unit, tt.o), "\u00a0", " ")
@@ -51,6 +65,58 @@ func TestFormat(t *testing.T) {
 	}
 	if got := Format(1, measure.Seconds, Options{}); got != "1.00\u00a0s" {
 		t.Errorf("%q can be broken between number and unit", got)
+	}
+}
+
+// The half of the last place of two digits against a tenth of the width.
+func TestSupported(t *testing.T) {
+	for _, tt := range []struct {
+		x, low, high float64
+		want         int
+	}{
+		{100, 97, 103, 3},     // 5 and 0.6
+		{50, 47, 53, 2},       // 0.5 and 0.6
+		{50, 47.5, 52.5, 2},   // 0.5 and 0.5
+		{50, 48, 52, 3},       // 0.5 and 0.4
+		{9.9, 9.4, 10.4, 2},   // 0.05 and 0.1
+		{1.1, 0.8, 1.3, 2},    // 0.05 and 0.05
+		{1.1, 0.9, 1.3, 3},    // 0.05 and 0.04
+		{0.0457, .04, .05, 2}, // 0.0005 and 0.001
+		{0.0457, .0445, .0465, 3},
+		{-50, -53, -47, 2},
+		{1, -1000, 1000, 2}, // never fewer
+		{7, 7, 7, 3},
+		{0, -1, 1, 3},
+	} {
+		if got := Supported(tt.x, tt.low, tt.high); got != tt.want {
+			t.Errorf("%g in %g…%g: %d, want %d", tt.x, tt.low, tt.high, got, tt.want)
+		}
+	}
+}
+
+// The ends of an interval go as far as the number.
+func TestEnds(t *testing.T) {
+	for _, tt := range []struct {
+		x         float64
+		unit      measure.Unit
+		o         Options
+		low, high string
+	}{
+		{100, measure.PerSecond, Options{Low: 97, High: 103}, "97", "103"},
+		{50, measure.PerSecond, Options{Low: 47.2, High: 52.8}, "47", "53"},
+		{50, measure.PerSecond, Options{Low: 49.2, High: 50.8}, "49.2", "50.8"},
+		{15123.4, measure.PerSecond, Options{Low: 12100, High: 18400}, "12,000", "18,000"},
+		{15123.4, measure.PerSecond, Options{Low: 9940, High: 15200}, "10,000", "15,000"},
+		{0.0105, measure.Seconds, Options{Unit: "ms", Low: 0.0096, High: 0.0114}, "9.6", "11.4"},
+		{1536, measure.Bytes, Options{Low: 1024, High: 2048}, "1.0", "2.0"}, // 1.5 KiB, 1 wide
+		{2047, measure.Count, Options{Low: 2000.4, High: 2099.6}, "2,000", "2,100"},
+		{5, measure.PerSecond, Options{Low: -0.01, High: 10}, "0.0", "10.0"},
+		{0, measure.PerSecond, Options{Low: 0, High: 3}, "0.00", "3.00"},
+	} {
+		low, high := Ends(tt.x, tt.unit, tt.o)
+		if low != tt.low || high != tt.high {
+			t.Errorf("%g %s %+v: %s and %s, want %s and %s", tt.x, tt.unit, tt.o, low, high, tt.low, tt.high)
+		}
 	}
 }
 

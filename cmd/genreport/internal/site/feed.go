@@ -93,6 +93,9 @@ func (b *builder) feeds() error {
 			if p.Lang != lang || p.Aside || p.Draft || updated.IsZero() {
 				continue
 			}
+			if when := corrected(p); when.After(updated) {
+				updated = when
+			}
 			feed.Entries = append(feed.Entries, atomEntry{ID: b.urn(lang, p.Slug), Title: p.Title, Updated: atomTime(updated),
 				Link: b.entryLink(feedPath(lang), pagePath(p)), Summary: p.Summary, Content: atomContent{"html", entryHTML(p)}})
 		}
@@ -183,6 +186,17 @@ func lastRun(p article.Page) time.Time {
 			when = *r.Run.Ended
 		}
 		if when.After(last) {
+			last = when
+		}
+	}
+	return last
+}
+
+// corrected is the day of the newest correction; zero where there is none.
+func corrected(p article.Page) time.Time {
+	var last time.Time
+	for _, e := range p.Errata {
+		if when, err := time.Parse(time.DateOnly, e.Date); err == nil && when.After(last) {
 			last = when
 		}
 	}

@@ -61,6 +61,7 @@ type text struct {
 	Before, After                                 string
 	Previous, Next, Series                        string
 	Governor, Load                                string // Load takes a number
+	Errata, ErrataText                            string
 }
 
 // ui is the strings of a language.
@@ -106,6 +107,7 @@ func ui(lang string) (text, error) {
 			EarlierNotice: "这是较早一批测量的版本，数字不是最新的。", ToToday: "看最新的版本", DatasetName: "测量数据", DatasetText: "全部原始样本，JSON 格式。",
 			Before: "之前", After: "之后", Previous: "上一篇", Next: "下一篇",
 			Series: "同一系列的文章", Governor: "调频策略", Load: "测量开始时负载 %s", ResultFiles: "结果文件", MadeFrom: "用于文章：",
+			Errata: "勘误与更正", ErrataText: "发表之后改正的地方。",
 		}, nil
 	case "en":
 		return text{
@@ -147,6 +149,7 @@ func ui(lang string) (text, error) {
 			EarlierNotice: "This is the article as an earlier run made it; its numbers are not the latest.", ToToday: "Read the latest", DatasetName: "measurements", DatasetText: "All raw samples, as JSON.",
 			Before: "before", After: "after", Previous: "Previous", Next: "Next",
 			Series: "More of the series", Governor: "governor", Load: "load %s when the run began", ResultFiles: "Result files", MadeFrom: "Articles: ",
+			Errata: "Errata and corrections", ErrataText: "What was put right after the article was published.",
 		}, nil
 	}
 	return text{}, fmt.Errorf("no texts of the page for language %q: add them to i18n.go", lang)

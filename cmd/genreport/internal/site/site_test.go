@@ -214,6 +214,34 @@ func TestSite(t *testing.T) {
 	}
 }
 
+// Corrections stand behind the text, dated, with a heading of their own and a way
+// to it; an article without any has none of this. The feed tells of the article
+// again on the day of a correction.
+func TestErrata(t *testing.T) {
+	in := sampleInput(plainCharts{})
+	in.Pages[0].Errata = []article.Erratum{{Date: "2026-12-09", Text: "<p>写错了一个名字。</p>"}}
+	in.Pages[1].Errata = []article.Erratum{{Date: "2026-12-09", Text: "<p>A name was wrong.</p>"}, {Date: "2026-12-08", Text: "<p>So was another.</p>"}}
+	files := build(t, in)
+	inspect(t, files, "")
+	for lang, want := range map[string]string{
+		"zh": "勘误与更正 发表之后改正的地方。 2026-12-09 写错了一个名字。",
+		"en": "Errata and corrections What was put right after the article was published. 2026-12-09 A name was wrong. 2026-12-08 So was another.",
+	} {
+		page := files[lang+"/channels-and-connections.html"]
+		if !strings.Contains(textOf(page), want) || !strings.Contains(string(page), `<a href="#_errata">`) || !strings.Contains(string(page), `<time datetime="2026-12-09">`) {
+			t.Errorf("%s: %s", lang, page)
+		}
+		if f := readFeed(t, files[lang+"/feed.xml"]); f.Entries[0].Updated != "2026-12-09T00:00:00Z" {
+			t.Errorf("%s: the feed has %s", lang, f.Entries[0].Updated)
+		}
+	}
+	for name, content := range build(t, sampleInput(plainCharts{})) {
+		if strings.HasSuffix(name, ".html") && strings.Contains(string(content), "rrata") {
+			t.Errorf("%s speaks of errata that there are none of", name)
+		}
+	}
+}
+
 // text is what a page says, without markup and with single spaces.
 func textOf(page []byte) string {
 	return strings.Join(strings.Fields(html.UnescapeString(tag.ReplaceAllString(string(page), " "))), " ")

@@ -32,6 +32,7 @@ type articleView struct {
 	HeadlineSize  string // class
 	Contents      []article.Heading
 	Blocks        []block
+	ErrataID      string
 	ClaimsID      string
 	Claims        []claimRow
 	Earlier       string // notice that the page is of an earlier run; "" for today's
@@ -164,6 +165,10 @@ func (b *builder) article(p article.Page, path, earlier string) (articleView, er
 			out.ownBlock = own.block(in, &links)
 		}
 		v.Blocks = append(v.Blocks, out)
+	}
+	if len(p.Errata) > 0 {
+		v.ErrataID = "_errata"
+		v.Contents = append(v.Contents, article.Heading{ID: v.ErrataID, Text: t.Errata})
 	}
 	for _, c := range p.Claims {
 		row := claimRow{Claim: c}
