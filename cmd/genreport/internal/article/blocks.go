@@ -515,14 +515,13 @@ func (r *resolver) point(known Known, name string, d figureDeclared, labels meas
 		}
 	}
 	if reason != "" {
-		v := resolved{text: notMeasured(r.lang, reason)}
-		if !d.Gaps || c.missing != "" || len(c.failed()) > 0 {
-			v = r.miss(reason)
-		}
 		if c.missing == "" {
 			r.cite(d.Experiment, c.labels)
 		}
-		return chart.Point{Label: shortReason(r.lang, c.group)}, v.text, "", nil
+		if d.Gaps && c.missing == "" && len(c.failed()) == 0 { // the caption says what a gap is
+			return chart.Point{}, notMeasured(r.lang, reason), "", nil
+		}
+		return chart.Point{Label: shortReason(r.lang, c.group)}, r.miss(reason).text, "", nil
 	}
 	anchor := r.cite(d.Experiment, c.labels)
 	text = options{unit: d.Unit, bare: true}.show(median, metric.Unit)

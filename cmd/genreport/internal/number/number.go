@@ -28,6 +28,7 @@ var units = map[string]unit{
 	"KiB": {"KiB", 1 << 10},
 	"MiB": {"MiB", 1 << 20},
 	"GiB": {"GiB", 1 << 30},
+	"%":   {"%", 0.01}, // of a share, which is a count without a unit
 }
 
 // ladder is the units that values of a base unit are shown in, small to large.
@@ -59,6 +60,9 @@ type Options struct {
 func Fits(display string, u measure.Unit) bool {
 	if display == "" {
 		return true
+	}
+	if display == "%" {
+		return u == measure.Count
 	}
 	for _, known := range [][]string{{"µs", "ms", "s", "min"}, {"B", "KiB", "MiB", "GiB"}} {
 		if slices.Contains(known, display) {
@@ -118,6 +122,9 @@ func Format(x float64, u measure.Unit, o Options) string {
 	if o.Bare || shown.name == "" {
 		return text
 	}
+	if shown.name == "%" {
+		return text + "%"
+	}
 	return text + "\u00a0" + shown.name // no-break space
 }
 
@@ -146,7 +153,7 @@ func (o Options) as(x float64, u measure.Unit) (shown unit, digits int, whole bo
 		digits = Supported(x/shown.factor, o.Low/shown.factor, o.High/shown.factor)
 	}
 	// Counts are shown whole.
-	whole = o.Digits == 0 && u == measure.Count && math.Abs(x) >= 100 && math.Abs(x) < 1e15
+	whole = o.Digits == 0 && o.Unit == "" && u == measure.Count && math.Abs(x) >= 100 && math.Abs(x) < 1e15
 	return o.unit(x, u, digits), digits, whole
 }
 

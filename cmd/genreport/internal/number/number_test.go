@@ -137,7 +137,22 @@ func TestScale(t *testing.T) {
 	if _, ok := Scale("kB"); ok {
 		t.Error("kB is no unit of ours")
 	}
-	if got := strings.Join(Units(), " "); got != "B GiB KiB MiB min ms s µs" {
+	if got := strings.Join(Units(), " "); got != "% B GiB KiB MiB min ms s µs" {
 		t.Errorf("units %s", got)
+	}
+}
+
+// A share may be shown in percent.
+func TestPercent(t *testing.T) {
+	for x, want := range map[float64]string{0.0123: "1.23%", 0.5: "50.0%", 1: "100%", 1.5: "150%"} {
+		if got := Format(x, measure.Count, Options{Unit: "%"}); got != want {
+			t.Errorf("%v is %q, want %q", x, got, want)
+		}
+	}
+	if got := Format(0.25, measure.Count, Options{Unit: "%", Digits: 2, Bare: true}); got != "25" {
+		t.Errorf("%q", got)
+	}
+	if Fits("%", measure.Seconds) || Fits("%", measure.PerSecond) || !Fits("%", measure.Count) {
+		t.Error("percent is of shares alone")
 	}
 }
