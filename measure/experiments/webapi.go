@@ -8,9 +8,8 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"genreport/measure"
 	"genreport/measure/database"
@@ -473,7 +472,7 @@ func flushTime(db *database.Database) measure.Value {
 			return measure.Missing("failed: a temporary file can't be written")
 		}
 		began := time.Now()
-		if err := unix.Fdatasync(int(f.Fd())); err != nil {
+		if err := syscall.Fdatasync(int(f.Fd())); err != nil {
 			return measure.Missing("failed: a temporary file can't be flushed")
 		}
 		h.Record(time.Since(began))
