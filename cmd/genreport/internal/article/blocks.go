@@ -516,14 +516,14 @@ func (r *resolver) point(known Known, name string, d figureDeclared, labels meas
 	}
 	if reason != "" {
 		if c.missing == "" {
-			r.cite(d.Experiment, c.labels)
+			r.cite(d.Experiment, c.labels, name)
 		}
 		if d.Gaps && c.missing == "" && len(c.failed()) == 0 { // the caption says what a gap is
 			return chart.Point{}, notMeasured(r.lang, reason), "", nil
 		}
 		return chart.Point{Label: shortReason(r.lang, c.group)}, r.miss(reason).text, "", nil
 	}
-	anchor := r.cite(d.Experiment, c.labels)
+	anchor := r.cite(d.Experiment, c.labels, name)
 	text = options{unit: d.Unit, bare: true}.show(median, metric.Unit)
 	if n, whole := median.whole(); whole && c.counts(name, metric) && d.Per == "" && d.Unit == "" {
 		text = number.Exact(n)

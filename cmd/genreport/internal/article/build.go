@@ -357,6 +357,10 @@ func (r *resolver) evidenceOf() []Evidence {
 				Repeats: len(g.cells), TooFew: g.tooFew(res.Metrics), Limits: g.limits(), Added: g.added(), Failed: g.failed(),
 				Data: Link{Href: "data/" + run.ID + "/" + k.experiment + ".json", Text: k.experiment + ".json"}}
 			for _, name := range slices.Sorted(slices.Values(keys(res.Metrics))) {
+				if !slices.Contains(k.metrics, name) {
+					e.Others++
+					continue
+				}
 				e.Metrics = append(e.Metrics, describeMetric(g, name, res.Metrics[name]))
 			}
 			out = append(out, e)

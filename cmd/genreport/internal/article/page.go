@@ -111,7 +111,8 @@ type Evidence struct {
 	ID         string // the target of the numbers' links
 	Experiment string
 	Labels     measure.Labels
-	Metrics    []EvidenceMetric
+	Metrics    []EvidenceMetric // that the page refers to
+	Others     int              // that it does not; they are in the data
 	Repeats    int
 	TooFew     bool // no interval can be claimed of so few repeats
 	Limits     Limits

@@ -42,6 +42,7 @@ type resolver struct {
 type evidenceKey struct {
 	experiment string
 	labels     measure.Labels
+	metrics    []string // of them; what nobody refers to is in the data
 }
 
 // resolved is what a reference stands for.
@@ -149,7 +150,7 @@ func (r *resolver) lookup(in ref, defaults ref) (resolved, error) {
 	}
 	s, reason := c.summary(in.name)
 	if reason != "" {
-		return r.missCase(in.experiment, c.group, reason), nil
+		return r.missCase(in.experiment, c.group, reason, in.name), nil
 	}
 	p, err := in.options.pick(s, c.labels)
 	if err != nil {
@@ -159,7 +160,7 @@ func (r *resolver) lookup(in ref, defaults ref) (resolved, error) {
 	if n, whole := p.whole(); whole && c.counts(in.name, metric) && in.options == (options{}) {
 		text = number.Exact(n)
 	}
-	v := resolved{text: text, anchor: r.cite(in.experiment, c.labels)}
+	v := resolved{text: text, anchor: r.cite(in.experiment, c.labels, in.name)}
 	if c.marked(metric) {
 		v.mark = v.anchor
 	}
@@ -276,9 +277,9 @@ func (r *resolver) miss(reason string) resolved {
 }
 
 // missCase is a case that was measured without success: its evidence tells more.
-func (r *resolver) missCase(experiment string, g group, reason string) resolved {
+func (r *resolver) missCase(experiment string, g group, reason, name string) resolved {
 	v := r.miss(reason)
-	v.anchor = r.cite(experiment, g.labels)
+	v.anchor = r.cite(experiment, g.labels, name)
 	return v
 }
 
@@ -355,7 +356,7 @@ func (r *resolver) overCases(known Known, metric measure.Metric, in ref) (resolv
 	for _, g := range all {
 		s, reason := g.summary(in.name)
 		if reason != "" {
-			return r.missCase(in.experiment, g, reason), nil
+			return r.missCase(in.experiment, g, reason, in.name), nil
 		}
 		y, err := in.options.pick(s, g.labels)
 		if err != nil {
@@ -370,7 +371,7 @@ func (r *resolver) overCases(known Known, metric measure.Metric, in ref) (resolv
 			}
 		}
 		samples = append(samples, numbers)
-		if a := r.cite(in.experiment, g.labels); mark == "" && g.marked(metric) {
+		if a := r.cite(in.experiment, g.labels, in.name); mark == "" && g.marked(metric) {
 			mark = a
 		}
 		if in.options.stat == "slope" {
@@ -445,12 +446,12 @@ func (r *resolver) relate(known Known, metric measure.Metric, in ref) (resolved,
 		}
 		s, reason := c.summary(in.name)
 		if reason != "" {
-			return r.missCase(in.experiment, c.group, reason), nil
+			return r.missCase(in.experiment, c.group, reason, in.name), nil
 		}
 		if two[i], err = in.options.pick(s, c.labels); err != nil {
 			return resolved{}, err
 		}
-		a := r.cite(in.experiment, c.labels)
+		a := r.cite(in.experiment, c.labels, in.name)
 		if mark == "" && c.marked(metric) {
 			mark = a
 		}
@@ -497,7 +498,7 @@ func (r *resolver) said(known Known, in ref) (resolved, error) {
 	}
 	text, reason := asked.text(in.name)
 	if reason != "" {
-		return r.missCase(in.experiment, c.group, reason), nil
+		return r.missCase(in.experiment, c.group, reason, in.name), nil
 	}
 	return resolved{text: text, anchor: r.cite(in.experiment, c.labels), said: true}, nil
 }
@@ -522,13 +523,21 @@ func (r *resolver) parameter(in ref, name string) (resolved, error) {
 	return resolved{text: text}, nil
 }
 
-// cite adds the case to the page's evidence and gives its anchor.
-func (r *resolver) cite(experiment string, labels measure.Labels) string {
-	key := evidenceKey{experiment, labels}
-	if !slices.ContainsFunc(r.evidence, func(k evidenceKey) bool {
+// cite adds the case, with the metrics that the page shows of it, to the page's
+// evidence and gives its anchor.
+func (r *resolver) cite(experiment string, labels measure.Labels, metrics ...string) string {
+	i := slices.IndexFunc(r.evidence, func(k evidenceKey) bool {
 		return k.experiment == experiment && maps.Equal(k.labels, labels)
-	}) {
-		r.evidence = append(r.evidence, key)
+	})
+	if i < 0 {
+		r.evidence = append(r.evidence, evidenceKey{experiment: experiment, labels: labels})
+		i = len(r.evidence) - 1
+	}
+	key := &r.evidence[i]
+	for _, m := range metrics {
+		if !slices.Contains(key.metrics, m) {
+			key.metrics = append(key.metrics, m)
+		}
 	}
 	return key.id()
 }

@@ -18,6 +18,7 @@ type text struct {
 	Draft, DraftTag                string
 	MissingOne, MissingMany        string // the latter takes a number
 	MeasuredOn, Contents           string
+	OtherMetrics                   string // takes a number
 	Figure, FigureData, Files      string // Figure takes a number
 	Output                         string
 	Evidence, EvidenceText         string
@@ -76,7 +77,7 @@ func ui(lang string) (text, error) {
 			DraftTag: "草稿", Draft: "数字来自 quick 档的快速测量，只供试用，不用于发布。",
 			MissingOne: "本文有 1 处数字未测量，原因写在原处。", MissingMany: "本文有 %d 处数字未测量，原因写在各处。",
 			MeasuredOn: "测量于", Contents: "目录",
-			Figure: "图 %d", FigureData: "数据表", Files: "结果文件：",
+			OtherMetrics: "（另有 %d 项指标）", Figure: "图 %d", FigureData: "数据表", Files: "结果文件：",
 			Output:   "实测 · 本机执行输出",
 			Evidence: "数据与复现", EvidenceText: "正文里的每个数字都链接到这里：各次测量的原始值、离散程度，以及只重跑这一项的命令。",
 			Claims: "断言", ClaimsText: "正文里带有 ✓、✗ 或 ? 的句子各是一条断言：措辞由测量结果决定，连同离散程度和机器的漂移一起判断。",
@@ -118,7 +119,7 @@ func ui(lang string) (text, error) {
 			DraftTag: "Draft", Draft: "Numbers of a quick run, for trying out, not for publishing.",
 			MissingOne: "One number of this article was not measured; the reason stands in its place.", MissingMany: "%d numbers of this article were not measured; the reasons stand in their places.",
 			MeasuredOn: "Measured on", Contents: "Contents",
-			Figure: "Figure %d", FigureData: "Data table", Files: "Result files:",
+			OtherMetrics: "(and %d more metrics)", Figure: "Figure %d", FigureData: "Data table", Files: "Result files:",
 			Output:   "Measured · output on this machine",
 			Evidence: "Samples and commands", EvidenceText: "Every number in the text leads here: to the raw values, how far they spread, and the command that measures just this case again.",
 			Claims: "Claims", ClaimsText: "Each sentence with a ✓, ✗ or ? is a claim: the results choose its wording, with their spread and the machine's drift taken into account.",

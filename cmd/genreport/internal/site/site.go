@@ -170,6 +170,7 @@ func (b *builder) prepare() error {
 			if content, err = withThemes(content); err != nil {
 				return fmt.Errorf("%s: %w", a.name, err)
 			}
+			content = []byte(compact(string(content)))
 		}
 		*a.path = b.asset(a.name, content)
 	}

@@ -94,6 +94,7 @@ type evidence struct {
 	Behind  []behind
 	Command string
 	Data    article.Link
+	Others  string // metrics of the case that only the data has
 }
 
 // behind is one thing that a reader should know of how a case came about.
@@ -340,6 +341,9 @@ func groups(all []article.Evidence, t text, links *linker) []group {
 			out = append(out, group{ID: article.EvidenceOf(e.Experiment), Name: e.Experiment})
 		}
 		v := evidence{UI: t, ID: e.ID, Command: e.Command, Data: links.to(e.Data), Metrics: slices.Clone(e.Metrics), Behind: behindOf(e, t)}
+		if e.Others > 0 {
+			v.Others = fmt.Sprintf(t.OtherMetrics, e.Others)
+		}
 		for k, m := range v.Metrics {
 			v.Metrics[k].Description, _ = words.In(t.Lang, m.Description)
 			v.Metrics[k].Missing, _ = words.In(t.Lang, m.Missing)
