@@ -980,3 +980,14 @@ func TestDigitsOfSlope(t *testing.T) {
 		t.Errorf("%s, %v", textOf(bodyHTML(p)), err)
 	}
 }
+
+// A difference is another reference than the ratio of the same cases: languages
+// must say the same.
+func TestDifferenceIsNoRatio(t *testing.T) {
+	for sign, want := range map[string]string{"-": "channels/rate channels=2000,client=go - channels=1000,client=go", ":": "channels/rate channels=2000,client=go : channels=1000,client=go"} {
+		p, err := page(t, testData(), testContent("en", testHead, "## H\n\n${channels/rate client=go channels=2000 "+sign+" channels=1000 | digits=1}\n", ""))
+		if err != nil || len(p.Used) != 1 || p.Used[0].Key != want {
+			t.Errorf("%s: %+v, %v", sign, p.Used, err)
+		}
+	}
+}
