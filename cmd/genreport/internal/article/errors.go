@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"genreport/cmd/genreport/internal/near"
 )
 
 // fault is an error in content, with its place.
@@ -43,35 +45,9 @@ func lineAt(text []byte, offset int) int {
 // unknown says that a name is none of those there are, and which was meant.
 func unknown(what, got string, have []string) error {
 	have = slices.Sorted(slices.Values(have))
-	best, least := "", 1+len(got)/3
-	for _, h := range have {
-		if d := distance(strings.ToLower(got), strings.ToLower(h)); d <= least {
-			best, least = h, d-1
-		}
-	}
+	best := near.Best(got, have)
 	if best != "" {
 		return fmt.Errorf("unknown %s %q; did you mean %q?", what, got, best)
 	}
 	return fmt.Errorf("unknown %s %q; there are %s", what, got, strings.Join(have, ", "))
-}
-
-// distance is the Levenshtein distance in runes.
-func distance(a, b string) int {
-	x, y := []rune(a), []rune(b)
-	row := make([]int, len(y)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range x {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range y {
-			cost := diagonal
-			if x[i] != y[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(y)]
 }

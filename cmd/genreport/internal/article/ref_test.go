@@ -64,18 +64,6 @@ func TestParseRefRefuses(t *testing.T) {
 	}
 }
 
-// kitten/sitting and Saturday/Sunday are the standard examples.
-func TestDistance(t *testing.T) {
-	for _, tt := range []struct {
-		a, b string
-		want int
-	}{{"kitten", "sitting", 3}, {"Saturday", "Sunday", 3}, {"", "abc", 3}, {"吞吐", "吞吐量", 1}, {"rate", "rate", 0}} {
-		if got := distance(tt.a, tt.b); got != tt.want {
-			t.Errorf("%s/%s: %d, want %d", tt.a, tt.b, got, tt.want)
-		}
-	}
-}
-
 func TestUnknown(t *testing.T) {
 	have := []string{"rate", "elapsed"}
 	for got, want := range map[string]string{
