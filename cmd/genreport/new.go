@@ -231,8 +231,11 @@ func metricsInOrder(metrics map[string]measure.Metric) []string {
 func (a *draft) choose(cases []measure.Labels, metric string, m measure.Metric, result measure.Result) bool {
 	current := a.Brokers[len(a.Brokers)-1]
 	for _, over := range labelsInOrder(cases) {
-		values := valuesOf(cases, over)
 		for _, c := range cases {
+			// Those that go with the case's other labels: a figure lists no more.
+			values := valuesOf(slices.DeleteFunc(slices.Clone(cases), func(other measure.Labels) bool {
+				return !maps.Equal(with(other, over, ""), with(c, over, ""))
+			}), over)
 			medians := make([]float64, len(values))
 			ok := len(values) > 1
 			for i, v := range values {

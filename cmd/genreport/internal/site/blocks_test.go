@@ -204,7 +204,7 @@ func TestDemoInBrowser(t *testing.T) {
 				scripts(t, ctx, false)
 				open(address + "#demo-paths-3")
 				is("without scripts", "demo-paths-1 demo-paths-2 demo-paths-3")
-				if got := value[string](t, ctx, `document.querySelector(":target").id + " " + (document.querySelector(":target").getBoundingClientRect().top < innerHeight) + " " + document.querySelectorAll("button").length`); got != "demo-paths-3 true 0" {
+				if got := value[string](t, ctx, `document.querySelector(":target").id + " " + (document.querySelector(":target").getBoundingClientRect().top < innerHeight) + " " + document.querySelectorAll(".demo button").length`); got != "demo-paths-3 true 0" {
 					t.Errorf("without scripts the target is %s", got)
 				}
 				if n := value[int64](t, ctx, drawn); n != 3 {
