@@ -71,6 +71,7 @@ type output struct {
 type part struct {
 	Text   template.HTML
 	Strong bool
+	Lines  bool // the text has lines of its own, which are not to be broken
 	Head   []cell
 	Rows   [][]cell
 }
@@ -240,6 +241,7 @@ func makeOutput(in article.Output, number int, t text) *output {
 			for _, c := range in.Lines[i].Cells {
 				p.Text = c
 			}
+			p.Lines = strings.Contains(string(p.Text), "\n")
 			out.Parts = append(out.Parts, p)
 			i++
 			continue
