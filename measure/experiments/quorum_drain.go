@@ -30,7 +30,7 @@ func drainParameters() Parameters {
 		{Name: "consumers", Unit: measure.Count, Default: always(10), Least: 1, Most: 100, Description: "clients that empty the queue, a process each"},
 		{Name: "prefetch", Unit: measure.Count, Default: always(300), Least: 1, Most: 65_535, Description: "unacknowledged messages of each consumer at most"},
 		{Name: "calibrate_s", Unit: measure.Seconds, Default: byProfile(1, 3, 3), Least: 1, Most: 30, Description: "how long it is tried what the queue takes"},
-		{Name: "before_s", Unit: measure.Seconds, Default: byProfile(24, 60, 60), Least: 3, Most: 500, Description: "how long is published before consumers start; with rate and size_bytes, the disk that it takes"},
+		{Name: "before_s", Unit: measure.Seconds, Default: byProfile(14, 60, 60), Least: 3, Most: 500, Description: "how long is published before consumers start; with rate and size_bytes, the disk that it takes"},
 		{Name: "drain_at_most_s", Unit: measure.Seconds, Default: byProfile(20, 120, 120), Least: 5, Most: 900, Description: "when the attempt to empty the queue ends"},
 		{Name: "after_s", Unit: measure.Seconds, Default: byProfile(4, 15, 15), Least: 3, Most: 200, Description: "how long is published once the backlog is gone"},
 	}

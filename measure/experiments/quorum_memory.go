@@ -28,7 +28,7 @@ func memoryParameters() Parameters {
 		{Name: "rate_per_queue", Unit: measure.PerSecond, Default: always(500), Least: 1, Most: 20_000, Description: "messages to be published per second into each queue"},
 		{Name: "size_bytes", Unit: measure.Bytes, Default: always(1000), Least: load.StampSize, Most: 1_000_000, Description: "body of a message"},
 		{Name: "window", Unit: measure.Count, Default: always(500), Least: 1, Most: 65_535, Description: "unconfirmed messages of each publisher, and unacknowledged of each consumer, at most"},
-		{Name: "duration_s", Unit: measure.Seconds, Default: byProfile(20, 150, 180), Least: memorySettle + 5, Most: 1500,
+		{Name: "duration_s", Unit: measure.Seconds, Default: byProfile(16, 150, 180), Least: memorySettle + 5, Most: 1500,
 			Description: fmt.Sprintf("how long the load runs; with less than %d, nothing is said of how memory rises and falls", memorySaw)},
 	}
 }

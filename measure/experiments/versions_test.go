@@ -109,17 +109,17 @@ func TestQuorumDrain(t *testing.T) {
 	if all := s.Latency[load.LatencyConfirm].Count; sum != all || all == 0 {
 		t.Errorf("%d confirms in phases, %d in all", sum, all)
 	}
-	if start := s.Series["consumed"].Start; start != 24 {
+	if start := s.Series["consumed"].Start; start != 14 {
 		t.Errorf("consuming starts at %v", start)
 	}
 	// Nothing is consumed before: then the backlog is what was confirmed.
-	peak := s.Series["backlog"].Values[23].Float64()
+	peak := s.Series["backlog"].Values[13].Float64()
 	confirmed := 0.0
-	for _, v := range s.Series["confirmed"].Values[:24] {
+	for _, v := range s.Series["confirmed"].Values[:14] {
 		confirmed += v.Float64()
 	}
 	if peak != confirmed {
-		t.Errorf("a backlog of %v after 24 s, and %v were confirmed", peak, confirmed)
+		t.Errorf("a backlog of %v after 14 s, and %v were confirmed", peak, confirmed)
 	}
 }
 
