@@ -33,7 +33,7 @@ setup: ## system packages for measuring and rendering (apt-get)
 	@scripts/apt-install mmdebstrap:mmdebstrap bubblewrap:bwrap uidmap:newuidmap debian-archive-keyring nodejs:node npm:npm wrk:wrk
 
 setup-test: ## system packages for the tests (apt-get)
-	@command -v google-chrome >/dev/null || scripts/apt-install chromium:chromium
+	@scripts/install-browser
 	@scripts/apt-install fonts-noto-cjk
 
 assets: build/echarts.js ## ECharts from the npm registry, bundled
@@ -53,17 +53,17 @@ lint: ## formatting, go vet, staticcheck, and a tidy go.mod
 	go mod tidy -diff
 
 screenshots: assets build ## pictures of PAGES (default public), for looking at, in build/screenshots
-	@command -v google-chrome >/dev/null || scripts/apt-install chromium:chromium
+	@scripts/install-browser
 	@scripts/apt-install fonts-noto-cjk
 	scripts/screenshots $(PAGES)
 
 social: assets build ## the pictures that previews of links show, into content/social
-	@command -v google-chrome >/dev/null || scripts/apt-install chromium:chromium
+	@scripts/install-browser
 	@scripts/apt-install fonts-noto-cjk
 	scripts/social $(GENREPORT)
 
 site-figures: assets build ## Lighthouse, axe-core and an HTML validator on the pages, into scripts/site-figures
-	@command -v google-chrome >/dev/null || scripts/apt-install chromium:chromium
+	@scripts/install-browser
 	scripts/site-figures/measure
 
 clean: ## what was built; the cache of root file systems stays

@@ -38,7 +38,7 @@ const server = createServer((request, response) => {
   response.end(gzipSync(body));
 }).listen(port, '127.0.0.1');
 
-const browser = ['chromium', 'google-chrome'].map(name => { try { return execFileSync('which', [name]).toString().trim(); } catch { return ''; } }).find(Boolean);
+const browser = ['chromium', 'google-chrome', 'chromium-browser'].map(name => { try { return execFileSync('which', [name]).toString().trim(); } catch { return ''; } }).find(Boolean);
 if (!browser) throw new Error('no chromium and no google-chrome on the PATH: run "make setup-test"');
 
 const files = readdirSync(pages, { recursive: true }).filter(name => name.endsWith('.html')).sort();
