@@ -234,7 +234,7 @@ func (refRenderer) RegisterFuncs(reg renderer.NodeRendererFuncRegisterer) {
 
 // headingIDs makes ids from headings in any script: letters and digits stay,
 // the rest becomes dashes; an id that is taken gets a number. Those of figures
-// (f-), claims (c-) and evidence (e-) are kept apart.
+// (f-), claims (c-), evidence (e-) and sources (g-) are kept apart.
 type headingIDs struct{ taken map[string]bool }
 
 func (h *headingIDs) Generate(value []byte, _ ast.NodeKind) []byte {
@@ -251,7 +251,7 @@ func (h *headingIDs) Generate(value []byte, _ ast.NodeKind) []byte {
 	if base == "" {
 		base = "section"
 	}
-	if len(base) > 1 && base[1] == '-' && strings.IndexByte("cef", base[0]) >= 0 {
+	if len(base) > 1 && base[1] == '-' && strings.IndexByte("cefg", base[0]) >= 0 {
 		base = "s-" + base
 	}
 	id := base
@@ -266,16 +266,17 @@ func (h *headingIDs) Put(value []byte) { h.taken[string(value)] = true }
 
 // document is parsed Markdown.
 type document struct {
-	md     goldmark.Markdown
-	style  style
-	source []byte
-	root   ast.Node
+	md      goldmark.Markdown
+	style   style
+	source  []byte
+	root    ast.Node
+	written written // the source, with its places
 }
 
 func parseMarkdown(source []byte, s style) document {
 	md := newMarkdown(s)
 	ctx := parser.NewContext(parser.WithIDs(&headingIDs{taken: map[string]bool{}}))
-	return document{md, s, source, md.Parser().Parse(text.NewReader(source), parser.WithContext(ctx))}
+	return document{md: md, style: s, source: source, root: md.Parser().Parse(text.NewReader(source), parser.WithContext(ctx))}
 }
 
 func (d document) render(n ast.Node) (template.HTML, error) {
