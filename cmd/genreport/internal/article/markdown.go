@@ -391,6 +391,9 @@ func (d document) check(n ast.Node) (offset int, err error) {
 	case *ast.RawHTML:
 		if n.Segments.Len() > 0 {
 			s := n.Segments.At(0)
+			if bytes.HasPrefix(d.source[s.Start:], []byte("</")) && afterHTML(n) {
+				return -1, nil // what it closes has been told
+			}
 			return s.Start, d.checkHTML(d.source[s.Start:n.Segments.At(n.Segments.Len()-1).Stop])
 		}
 	case *ast.HTMLBlock:
@@ -414,6 +417,16 @@ func (d document) check(n ast.Node) (offset int, err error) {
 		}
 	}
 	return -1, nil
+}
+
+// afterHTML reports whether other HTML stands before a piece of it in its text.
+func afterHTML(n ast.Node) bool {
+	for before := n.PreviousSibling(); before != nil; before = before.PreviousSibling() {
+		if _, ok := before.(*ast.RawHTML); ok {
+			return true
+		}
+	}
+	return false
 }
 
 func (d document) checkHTML(text []byte) error {
