@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -59,10 +60,18 @@ func checkCommand(_ context.Context, args []string, s streams) error {
 
 // finding is something that does not hold, and where.
 type finding struct {
-	file string
-	line int
-	text string
-	mild bool // fails with --strict only
+	file         string
+	line, column int // no column: 0
+	text         string
+	mild         bool // fails with --strict only
+}
+
+// place is the finding's file and line, and its column if there is one.
+func (f finding) place() string {
+	if f.column == 0 {
+		return fmt.Sprintf("%s:%d", f.file, f.line)
+	}
+	return fmt.Sprintf("%s:%d:%d", f.file, f.line, f.column)
 }
 
 type checker struct {
@@ -72,14 +81,19 @@ type checker struct {
 }
 
 func (c *checker) add(dir, file string, line int, mild bool, format string, a ...any) {
-	c.found[finding{filepath.Join(dir, filepath.FromSlash(file)), line, fmt.Sprintf(format, a...), mild}] = true
+	c.found[finding{file: filepath.Join(dir, filepath.FromSlash(file)), line: line, text: fmt.Sprintf(format, a...), mild: mild}] = true
+}
+
+// said is add for what stands in the content.
+func (c *checker) said(at article.Place, mild bool, format string, a ...any) {
+	c.found[finding{filepath.Join(c.content, filepath.FromSlash(at.File)), at.Line, at.Column, fmt.Sprintf(format, a...), mild}] = true
 }
 
 // pages checks what the pages show.
 func (c *checker) pages() error {
 	for _, p := range c.m.pages {
 		for _, u := range p.Unmet {
-			c.add(c.content, u.File, u.Line, false, "not measured (%s)", u.Reason)
+			c.said(u.Place, false, "not measured (%s)", u.Reason)
 		}
 		c.prose(p)
 		for _, e := range p.Evidence {
@@ -100,7 +114,10 @@ func (c *checker) pages() error {
 // that were typed in, and an article that could say anything.
 func (c *checker) prose(p article.Page) {
 	for _, n := range p.Loose {
-		c.add(c.content, n.File, n.Line, false, "%s is typed in: refer to a result, or mark it as given: ${given/%s}", n.Text, n.Text)
+		c.said(n.Place, false, "%s is typed in: refer to a result, or mark it as given: ${given/%s | from=SOURCE}", n.Text, n.Text)
+	}
+	for _, n := range p.Unsourced {
+		c.said(n.Place, false, "%s is given without a source: ${given/%s | from=SOURCE}, where SOURCE is an experiment or one of sources in %s", n.Text, n.Text, sourcesOf(p))
 	}
 	for _, k := range p.Claims {
 		said := "does not hold"
@@ -109,29 +126,38 @@ func (c *checker) prose(p article.Page) {
 			continue
 		case k.Verdict == claim.Undecided:
 			said = "is undecided"
-			c.add(c.content, k.File, k.Line, true, "claim %s is %s", k.Name, k.Said)
+			c.said(k.Place, true, "claim %s is %s", k.Name, k.Said)
 		case k.Expect == claim.Holds:
-			c.add(c.content, k.File, k.Line, false, "claim %s does not hold: %s", k.Name, k.Numbers)
+			c.said(k.Place, false, "claim %s does not hold: %s", k.Name, k.Numbers)
 		default:
 			if k.Verdict == claim.Holds {
 				said = "holds"
 			}
-			c.add(c.content, k.File, k.Line, false, "claim %s is written for the verdict %s, and now it %s: reword what stands around it, and change expect", k.Name, k.Expect, k.Said)
+			c.said(k.Place, false, "claim %s is written for the verdict %s, and now it %s: reword what stands around it, and change expect", k.Name, k.Expect, k.Said)
 		}
 		for _, u := range k.Uses {
-			c.add(c.content, u.File, u.Line, k.Verdict == claim.Undecided, "claim %s %s, and so this reads: %s", k.Name, said, u.Text)
+			c.said(u.Place, k.Verdict == claim.Undecided, "claim %s %s, and so this reads: %s", k.Name, said, u.Text)
 		}
 	}
-	file := path.Join(p.Lang, p.Slug+".md")
-	if !p.Aside && (len(p.Evidence) == 0 || len(p.Used) == 0) { // figures alone bind no prose
-		c.add(c.content, file, 1, false, "no number of the article is bound to a result")
+	file := article.Place{File: path.Join(p.Lang, p.Slug+".md"), Line: 1, Column: 1}
+	if !p.Aside && (len(p.Evidence) == 0 || !slices.ContainsFunc(p.Used, func(u article.Used) bool { return !u.Words })) { // figures alone bind no prose
+		c.said(file, false, "no number of the article is bound to a result")
 	}
 	if !p.Aside && len(p.Claims) == 0 {
-		c.add(c.content, file, 1, false, "the article claims nothing: declare what it says under claims in %s.yaml", p.Slug)
+		c.said(file, false, "the article claims nothing: declare what it says under claims in %s.yaml", p.Slug)
 	}
 }
 
-// languages tells what one language of an article refers to and another lacks.
+// sourcesOf is the file that declares the sources of a page.
+func sourcesOf(p article.Page) string {
+	if p.Aside {
+		return "its front matter"
+	}
+	return p.Slug + ".yaml"
+}
+
+// languages tells what one language of an article refers to and another lacks, or
+// has less often: a deleted reference is found even if the same stands elsewhere.
 func (c *checker) languages() {
 	bySlug := map[string][]article.Page{}
 	for _, p := range c.m.pages {
@@ -140,19 +166,42 @@ func (c *checker) languages() {
 	for _, pages := range bySlug {
 		for _, p := range pages {
 			for _, other := range pages {
-				for _, u := range p.Used {
-					if !slices.ContainsFunc(other.Used, func(o article.Used) bool { return o.Key == u.Key }) {
-						c.add(c.content, u.File, u.Line, false, "${%s} is not in %s/%s.md: the languages must say the same", u.Key, other.Lang, other.Slug)
-					}
+				there := fmt.Sprintf("%s/%s.md", other.Lang, other.Slug)
+				for _, u := range more(p.Used, other.Used) {
+					c.said(u.Place, false, "${%s} is %d times here and %d times in %s: the languages must say the same", u.Key, u.here, u.there, there)
 				}
-				for _, u := range p.Shapes {
-					if !slices.ContainsFunc(other.Shapes, func(o article.Used) bool { return o.Key == u.Key }) {
-						c.add(c.content, u.File, u.Line, false, "the block %s is not in %s/%s.md: the languages must show the same", u.Key, other.Lang, other.Slug)
-					}
+				for _, u := range more(p.Shapes, other.Shapes) {
+					c.said(u.Place, false, "the block %s is not in %s: the languages must show the same", u.Key, there)
 				}
 			}
 		}
 	}
+}
+
+// surplus is something of which one language has more than another.
+type surplus struct {
+	article.Used
+	here, there int
+}
+
+// more are the things that stand more often here than there, at their last place.
+func more(here, there []article.Used) []surplus {
+	count := func(all []article.Used) map[string]int {
+		n := map[string]int{}
+		for _, u := range all {
+			n[u.Key]++
+		}
+		return n
+	}
+	mine, other := count(here), count(there)
+	var out []surplus
+	for _, u := range slices.Backward(here) {
+		if mine[u.Key] > other[u.Key] {
+			out = append(out, surplus{u, mine[u.Key], other[u.Key]})
+			mine[u.Key] = 0 // told
+		}
+	}
+	return out
 }
 
 // verdicts prints what the results say of each claim, once for all languages.
@@ -161,7 +210,7 @@ func (c *checker) verdicts(out io.Writer) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, p := range c.m.pages {
 		for _, k := range p.Claims {
-			place := fmt.Sprintf("%s:%d", filepath.Join(c.content, filepath.FromSlash(k.File)), k.Line)
+			place := fmt.Sprint(k.Place)
 			if p.Lang != "en" && slices.ContainsFunc(c.m.pages, func(o article.Page) bool { return o.Lang == "en" && o.Slug == p.Slug }) || seen[place+k.Name] {
 				continue
 			}
@@ -319,14 +368,14 @@ func (c *checker) report(s streams, links int, strict bool) error {
 		if n := strings.Compare(a.file, b.file); n != 0 {
 			return n
 		}
-		if a.line != b.line {
-			return a.line - b.line
+		if n := cmp.Or(a.line-b.line, a.column-b.column); n != 0 {
+			return n
 		}
 		return strings.Compare(a.text, b.text)
 	})
 	bad, mild := 0, 0
 	for _, f := range all {
-		fmt.Fprintf(s.out, "%s:%d: %s\n", f.file, f.line, f.text)
+		fmt.Fprintf(s.out, "%s: %s\n", f.place(), f.text)
 		if f.mild {
 			mild++
 		} else {

@@ -51,11 +51,15 @@ func examples(t *testing.T, text string) (blocks map[string]string, count map[st
 	return blocks, count
 }
 
+// intervalExample is the interval that the examples have.
+var intervalExample = regexp.MustCompile(`(?: interval |区间 )<a class="n" href="[^"]*">([0-9.]+–[0-9.]+)</a>`)
+
 // The examples of the authors' guide are an article: it renders, and `check`
 // finds nothing in it, in each language.
 func TestGuideExamples(t *testing.T) {
 	results := filepath.Join("..", "..", "content", "results")
 	var before map[string]int
+	var intervals []string
 	for _, lang := range []string{"en", "zh"} {
 		text, err := os.ReadFile(filepath.Join("..", "..", "content", "pages", lang, "guide.md"))
 		if err != nil {
@@ -101,10 +105,16 @@ func TestGuideExamples(t *testing.T) {
 		}
 		page := string(files[lang+"/my-article.html"])
 		for what, want := range map[string]int{"${": 0, "```": 0, `<figure class="chart"`: 3, `class="verdict `: 2, `<figure class="grid"`: 1, `<figure class="parameters"`: 1,
-			`<details class="setup"`: 1, `<aside class="callout warning"`: 1, `<section class="demo"`: 1, `<section class="errata"`: 1, `class="footnotes"`: 1} {
+			`<details class="setup"`: 1, `<aside class="callout warning"`: 1, `<section class="demo"`: 1, `<section class="errata"`: 1, `class="footnotes"`: 1, `<section class="sources"`: 1, `<div id="g-post">`: 1, `<div id="g-connection-throughput">`: 1} {
 			if got := strings.Count(page, what); got != want {
 				t.Errorf("%s: %d times %s, want %d", lang, got, what, want)
 			}
+		}
+		// The interval of the ratio, in both languages the same.
+		if m := intervalExample.FindStringSubmatch(page); m == nil {
+			t.Errorf("%s: no interval in %s", lang, page)
+		} else if intervals = append(intervals, m[1]); intervals[0] != m[1] {
+			t.Errorf("%s: the interval is %s, and %s in the other language", lang, m[1], intervals[0])
 		}
 	}
 }

@@ -314,7 +314,12 @@ func (a *draft) fill(metric string, m measure.Metric, c measure.Labels, over str
 	a.HighName, a.LowName = over+"="+values[high], over+"="+values[low]
 	a.High, a.Low = target+" "+a.HighName, target+" "+a.LowName
 	a.Ratio = a.High + " : " + a.LowName
-	a.HighGiven, a.LowGiven = over+" ${given/"+values[high]+"}", over+" ${given/"+values[low]+"}"
+	a.HighGiven, a.LowGiven = a.given(values[high]), a.given(values[low])
+}
+
+// given is a value of the label that the draft is about, and where it is from.
+func (a *draft) given(value string) string {
+	return a.Over + " ${given/" + value + " | from=" + a.Experiment + "}"
 }
 
 // labelsInOrder puts first what has most values, and the client last.

@@ -201,8 +201,8 @@ func TestServe(t *testing.T) {
 	writeTo(t, dir, "en/one.md", serveHead+"a <b>c</b>\n")
 	s.next()
 	page = s.get("en/two.html", http.StatusOK)
-	s.has(page, filepath.Join(dir, "en/two.md")+":9: unknown metric &#34;negotiate&#34;; did you mean &#34;negotiated&#34;?",
-		filepath.Join(dir, "en/one.md")+":8: HTML is not passed on", "Words of two.", "2 errors")
+	s.has(page, filepath.Join(dir, "en/two.md")+":9:17: unknown metric &#34;negotiate&#34;; did you mean &#34;negotiated&#34;?",
+		filepath.Join(dir, "en/one.md")+":8:3: HTML is not passed on", "Words of two.", "2 errors")
 	s.has(s.get("en/one.html", http.StatusOK), "Other words.", "2 errors")
 	s.has(s.get("en/index.html", http.StatusOK), "one.html", "two.html")
 	writeTo(t, dir, "pages/en/three.md", "---\ntitle: Three\nsummary: S.\n---\n\nIt is new.\n") // in directories that are new too

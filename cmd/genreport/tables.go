@@ -246,7 +246,7 @@ func (c changedClaim) sentences() []table.ClaimPlace {
 	var all []table.ClaimPlace
 	for n, use := range c.old.Uses {
 		if n < len(c.now.Uses) {
-			all = append(all, table.ClaimPlace{Place: fmt.Sprintf("%s:%d", use.File, use.Line), Before: use.Text, After: c.now.Uses[n].Text})
+			all = append(all, table.ClaimPlace{Place: fmt.Sprintf("%s:%d:%d", use.File, use.Line, use.Column), Before: use.Text, After: c.now.Uses[n].Text})
 		}
 	}
 	return all

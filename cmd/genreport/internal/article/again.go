@@ -41,7 +41,7 @@ func (a *Again) Resolve(c Content) ([]Page, error) {
 // sum is of all that a page is made of, but for the data.
 func (s source) sum() [sha256.Size]byte {
 	h := sha256.New()
-	for _, part := range []string{s.file, s.sharedFile, s.sharedText, s.head, string(s.body)} {
+	for _, part := range []string{s.file, s.sharedFile, s.sharedText, s.text} {
 		var n [8]byte
 		binary.BigEndian.PutUint64(n[:], uint64(len(part)))
 		h.Write(n[:])

@@ -48,8 +48,8 @@ func TestAgain(t *testing.T) {
 	edit("pages/en/method.md", "Lede.", "Words.")
 	same("a page of another kind", "")
 	edit("en/a.md", "channels/rate", "channels/rat")
-	same("an error", `en/a.md:15: unknown metric "rat"`)
-	same("still", `en/a.md:15: unknown metric "rat"`)
+	same("an error", `en/a.md:15:12: unknown metric "rat"`)
+	same("still", `en/a.md:15:12: unknown metric "rat"`)
 	edit("en/a.md", "channels/rat ", "channels/rate ")
 	same("mended", "")
 }

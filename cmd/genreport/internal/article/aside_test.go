@@ -71,14 +71,14 @@ func TestRuleFactsAreApplied(t *testing.T) {
 
 func TestAsideRefuses(t *testing.T) {
 	for name, tt := range map[string]struct{ text, want string }{
-		"no summary":   {"---\ntitle: T\n---\n", "pages/en/method.md:1: front matter needs title and summary"},
-		"unknown key":  {"---\ntitle: T\nquestion: Q\nsummary: S\n---\n", "pages/en/method.md:3: "},
-		"for whom":     {"---\ntitle: T\nsummary: S\nfor: editors\n---\n", `pages/en/method.md:1: for is "editors"; it is authors`},
-		"no front":     {"# T\n", "pages/en/method.md:1: front matter is missing"},
-		"threshold":    {testAside + "${rule/idle}\n", `pages/en/method.md:10: unknown rule fact "idle"`},
-		"rule, option": {testAside + "${rule/busy | bare}\n", "pages/en/method.md:10: rule/busy takes no options"},
-		"no broker":    {testAside + "${channels/rate client=go channels=1000}\n", `pages/en/method.md:10: unknown broker alias "current"`},
-		"figure":       {testAside + "```figure f\n```\n", `pages/en/method.md:10: unknown figure "f"`},
+		"no summary":   {"---\ntitle: T\n---\n", "pages/en/method.md:1:1: front matter needs title and summary"},
+		"unknown key":  {"---\ntitle: T\nquestion: Q\nsummary: S\n---\n", "pages/en/method.md:3:1: "},
+		"for whom":     {"---\ntitle: T\nsummary: S\nfor: editors\n---\n", `pages/en/method.md:4:6: for is "editors"; it is authors`},
+		"no front":     {"# T\n", "pages/en/method.md:1:1: front matter is missing"},
+		"threshold":    {testAside + "${rule/idle}\n", `pages/en/method.md:10:8: unknown rule fact "idle"`},
+		"rule, option": {testAside + "${rule/busy | bare}\n", "pages/en/method.md:10:1: rule/busy takes no options"},
+		"no broker":    {testAside + "${channels/rate client=go channels=1000}\n", `pages/en/method.md:10:1: unknown broker alias "current"`},
+		"figure":       {testAside + "```figure f\n```\n", `pages/en/method.md:10:11: unknown figure "f"`},
 	} {
 		fsys := testContent("en", testHead, "## H\n", "")
 		fsys["pages/en/method.md"] = &fstest.MapFile{Data: []byte(tt.text)}

@@ -4,12 +4,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"html/template"
 	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/yuin/goldmark/ast"
 
 	"genreport/cmd/genreport/internal/chart"
 	"genreport/cmd/genreport/internal/number"
@@ -27,54 +28,80 @@ import (
 // that holds ${LABEL} is repeated for each value of the label that each names.
 // Lines with || form columns; such lines without a reference to a result are headings.
 //
-// The info line is line at of the file. fail takes the errors: of that line, 0,
-// or of a line of the body, from 1.
-func (r *resolver) output(info, body string, at int, fail func(line int, err error)) *Output {
-	defaults := ref{labels: measure.Labels{}}
-	each := ""
-	for _, w := range strings.Fields(info) {
-		k, v, ok := strings.Cut(w, "=")
+// The experiment is also the source of what is given in it.
+func (s source) output(r *resolver, doc document, f *ast.FencedCodeBlock, bad *faults) *Output {
+	info := doc.written.part(f.Info.Segment.Start, f.Info.Segment.Stop)
+	defaults := ref{labels: measure.Labels{}, parts: map[string]int{}}
+	each, eachAt := "", 0
+	for _, w := range tokens(info.text, 0)[1:] {
+		k, v, ok := strings.Cut(w.text, "=")
 		switch {
 		case !ok || v == "":
-			fail(0, fmt.Errorf("output: %q is not key=value", w))
+			bad.at(info.file, info.at(w.at), fmt.Errorf("output: %q is not key=value", w.text))
 			return nil
 		case k == "experiment":
 			defaults.experiment = v
+			defaults.parts["experiment"] = w.at + len("experiment=")
 		case k == "each":
-			each = v
+			each, eachAt = v, w.at+len("each=")
 		default:
 			defaults.labels[k] = v
+			defaults.parts[partLabel+" "+k], defaults.parts[partValue+" "+k] = w.at, w.at+len(k)+1
 		}
 	}
 	known, ok := r.data.catalog[defaults.experiment]
 	if !ok {
-		fail(0, unknown("experiment", defaults.experiment, keys(r.data.catalog)))
+		bad.at(info.file, info.at(defaults.parts["experiment"]), unknown("experiment", defaults.experiment, keys(r.data.catalog)))
 		return nil
 	}
 	if each != "" && len(r.values(known, each)) == 0 {
-		fail(0, unknown("label", each, append(known.labels(), brokerLabel)))
+		bad.at(info.file, info.at(eachAt), unknown("label", each, append(known.labels(), brokerLabel)))
 		return nil
 	}
+	if err := r.checkLabels(known, defaults.experiment, defaults.labels); err != nil {
+		bad.at(info.file, info.at(max(0, defaults.offset(err))), err)
+		return nil
+	}
+	defer r.within(defaults.experiment)()
 	out := &Output{Client: r.clientName(defaults.labels["client"])}
-	for i, line := range strings.Split(strings.TrimRight(body, "\n"), "\n") {
-		r.line = at + i + 1
-		r.prose(line, r.line)
+	last := f.Lines().Len()
+	lineOf := func(i int) written {
+		seg := f.Lines().At(i)
+		line := doc.written.part(seg.Start, seg.Stop)
+		return line.part(0, len(strings.TrimRight(line.text, "\n")))
+	}
+	for last > 1 && lineOf(last-1).text == "" {
+		last--
+	}
+	variable := refOpen + each + refClose
+	for i := range last {
+		line := lineOf(i)
+		r.prose(line)
 		values := []string{""}
-		if variable := refOpen + each + refClose; each != "" && strings.Contains(line, variable) {
+		if each != "" && strings.Contains(line.text, variable) {
 			values = r.values(known, each)
 		}
+		head := strings.Contains(line.text, "||") && !strings.Contains(strings.ReplaceAll(line.text, refOpen+givenTarget+"/", ""), refOpen)
 		for _, v := range values {
 			in := defaults
-			text := line
 			if v != "" {
 				in.labels = overlay(defaults.labels, measure.Labels{each: v})
-				text = strings.ReplaceAll(line, refOpen+each+refClose, r.valueText(each, v))
+				in.variable, in.stands = each, r.valueText(each, v)
 			}
-			l := OutputLine{Head: strings.Contains(line, "||") && !strings.Contains(strings.ReplaceAll(line, refOpen+givenTarget+"/", ""), refOpen)}
-			for cell := range strings.SplitSeq(text, "||") {
-				h, err := r.inline(strings.TrimSpace(cell), in)
-				fail(i+1, err)
+			l := OutputLine{Head: head}
+			for from := 0; ; {
+				to := len(line.text)
+				bar := strings.Index(line.text[from:], "||")
+				if bar >= 0 {
+					to = from + bar
+				}
+				h, err := r.inline(line.part(from, to).trimmed(), in)
+				bad.at(line.file, line.at(from), err)
 				l.Cells = append(l.Cells, h)
+				if bar < 0 {
+					break
+				}
+				from = to + len("||")
 			}
 			out.Lines = append(out.Lines, l)
 		}
@@ -206,57 +233,69 @@ type figureWords struct {
 func (r *resolver) declared(d figureDeclared) error {
 	known, ok := r.data.catalog[d.Experiment]
 	if !ok {
-		return unknown("experiment", d.Experiment, keys(r.data.catalog))
+		return wrong(unknown("experiment", d.Experiment, keys(r.data.catalog)), "experiment")
 	}
 	labels := []string{d.X, d.Series}
 	if len(d.Metrics) > 0 {
 		if d.Kind == "time" || d.X != "" || d.Metric != "" || d.Zero != "" {
-			return errors.New("metrics are for figures of kind bar or line, and stand for metric and x")
+			return wrong(errors.New("metrics are for figures of kind bar or line, and stand for metric and x"), "metrics")
 		}
 		labels = labels[1:]
 	}
 	switch d.Kind {
 	case "time":
 		if !slices.Contains(known.Series, d.Metric) {
-			return unknown("series", d.Metric, known.Series)
+			return wrong(unknown("series", d.Metric, known.Series), "metric")
 		}
 		if d.X != "" || d.Per != "" || d.Labels {
 			return errors.New("a figure of kind time takes no x, per or labels: its axis is time")
 		}
 		labels = labels[1:]
 	case "bar", "line":
-		for _, name := range d.metrics() {
+		for i, name := range d.metrics() {
+			part := []string{"metric"}
+			if len(d.Metrics) > 0 {
+				part = []string{"metrics", strconv.Itoa(i)}
+			}
 			metric, ok := known.Metrics[name]
 			if !ok {
-				return unknown("metric", name, keys(known.Metrics))
+				return wrong(unknown("metric", name, keys(known.Metrics)), part...)
 			}
 			if first := known.Metrics[d.metrics()[0]]; metric.Unit != first.Unit {
-				return fmt.Errorf("metric %s is in other units than %s", name, d.metrics()[0])
+				return wrong(fmt.Errorf("metric %s is in other units than %s", name, d.metrics()[0]), part...)
 			}
 			if _, ok := number.Scale(d.Unit); d.Unit != "" && ok {
 				if err := checkUnit(d.Unit, metric); err != nil {
-					return err
+					return wrong(err, "unit")
 				}
 			}
 		}
 		if d.Zero != "" {
-			return errors.New("zero is for figures of kind time")
+			return wrong(errors.New("zero is for figures of kind time"), "zero")
 		}
 	default:
-		return unknown("kind of figure", d.Kind, []string{"bar", "line", "time"})
+		return wrong(unknown("kind of figure", d.Kind, []string{"bar", "line", "time"}), "kind")
 	}
 	for _, l := range labels {
 		if len(r.values(known, l)) == 0 {
-			return unknown("label", l, append(known.labels(), brokerLabel))
+			part := "series"
+			if l == d.X && l != d.Series {
+				part = "x"
+			}
+			return wrong(unknown("label", l, append(known.labels(), brokerLabel)), part)
 		}
 	}
+	if err := r.checkLabels(known, d.Experiment, d.Where); err != nil {
+		return err
+	}
 	if _, ok := number.Scale(d.Unit); d.Unit != "" && !ok {
-		return unknown("unit", d.Unit, number.Units())
+		return wrong(unknown("unit", d.Unit, number.Units()), "unit")
 	}
 	return nil
 }
 
-// figure makes one that declared has let pass.
+// figure makes one that declared has let pass, with resolved words. Its title and
+// caption are the caller's.
 func (r *resolver) figure(id string, d figureDeclared, w figureWords) (*Figure, error) {
 	known := r.data.catalog[d.Experiment]
 	kind := chart.Line
@@ -267,25 +306,8 @@ func (r *resolver) figure(id string, d figureDeclared, w figureWords) (*Figure, 
 	if d.Unit != "" {
 		scale, _ = number.Scale(d.Unit)
 	}
-	if len(w.Phases) != 0 && (len(w.Phases) != 2 || d.Zero == "") {
-		return nil, errors.New("phases are two, before and after the zero of a figure of kind time")
-	}
-	if w.Title == "" || w.Alt == "" {
-		return nil, errors.New("a figure needs title and alt")
-	}
-	var errs []error
-	words := func(text string) template.HTML {
-		h, err := r.inline(text, ref{})
-		errs = append(errs, err)
-		return h
-	}
-	plain := func(text string) string {
-		s, err := r.plain(text)
-		errs = append(errs, err)
-		return s
-	}
-	f := &Figure{ID: "figure-" + id, Name: id, Numbers: r.numbersOf(d, known), Title: words(w.Title), Caption: words(w.Caption)}
-	wide := chart.Figure{ID: f.ID + "-wide", Kind: kind, Title: plain(w.Title), Description: plain(w.Alt), XTitle: w.X, YTitle: w.Y,
+	f := &Figure{ID: "figure-" + id, Name: id, Numbers: r.numbersOf(d, known)}
+	wide := chart.Figure{ID: f.ID + "-wide", Kind: kind, Title: w.Title, Description: w.Alt, XTitle: w.X, YTitle: w.Y,
 		ValueLabels: d.Labels}
 	f.Table = Table{Caption: w.Y, Head: []string{w.X}}
 	name := func(value string) string { return cmp.Or(w.Names[value], r.valueText(d.Series, value)) }
@@ -304,7 +326,7 @@ func (r *resolver) figure(id string, d figureDeclared, w figureWords) (*Figure, 
 	if res, run, why := r.data.find(d.Experiment, r.brokers["current"]); why == "" {
 		f.Data = []Link{{Href: "data/" + run.ID + "/" + res.Experiment + ".json", Text: res.Experiment + ".json"}}
 	}
-	return f, errors.Join(slices.DeleteFunc(errs, func(e error) bool { return e == nil })...)
+	return f, nil
 }
 
 // metrics are those that a figure shows.
@@ -376,11 +398,11 @@ func (r *resolver) overTime(known Known, d figureDeclared, w figureWords, scale 
 		if why == "" {
 			text, ok := res.Parameters[d.Zero]
 			if !ok {
-				return unknown("parameter", d.Zero, keys(res.Parameters))
+				return wrong(unknown("parameter", d.Zero, keys(res.Parameters)), "zero")
 			}
 			var err error
 			if zero, err = strconv.Atoi(text); err != nil {
-				return fmt.Errorf("parameter %s is %q, want whole seconds", d.Zero, text)
+				return wrong(fmt.Errorf("parameter %s is %q, want whole seconds", d.Zero, text), "zero")
 			}
 		}
 	}
@@ -450,7 +472,7 @@ func (r *resolver) overTime(known Known, d figureDeclared, w figureWords, scale 
 	for _, l := range lines {
 		if l.unit != "" && d.Unit != "" {
 			if err := checkUnit(d.Unit, measure.Metric{Unit: l.unit}); err != nil {
-				return err
+				return wrong(err, "unit")
 			}
 		}
 		f.Table.Head = append(f.Table.Head, l.name)

@@ -229,7 +229,7 @@ func TestFailedRepeat(t *testing.T) {
 	if !strings.Contains(bodyHTML(p), `<a class="n" href="#`+e.ID+`"><span class="missing">not measured (integrity: 2 messages too few)</span></a>`) {
 		t.Error(bodyHTML(p))
 	}
-	if want := []Unmet{{"en/a.md", headLines + 4, "integrity: 2 messages too few"}}; !reflect.DeepEqual(p.Unmet, want) {
+	if want := []Unmet{{Place{"en/a.md", headLines + 4, 1}, "integrity: 2 messages too few"}}; !reflect.DeepEqual(p.Unmet, want) {
 		t.Errorf("%+v, want %+v", p.Unmet, want)
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
-	"github.com/yuin/goldmark/text"
 
 	"genreport/cmd/genreport/internal/number"
 	"genreport/measure"
@@ -34,9 +33,9 @@ func (c Content) Resolve(d Data) ([]Page, error) {
 }
 
 func (s source) resolve(d Data) (Page, error) {
-	// Twice: what run.json tells stands in the first sentence, and which runs
-	// the numbers come from is known after the last.
-	p, r, err := s.resolveWith(d, nil)
+	// Twice: what run.json tells stands in the first sentence, and which runs and
+	// experiments the numbers come from is known after the last.
+	p, r, err := s.resolveWith(d, nil, nil)
 	if err != nil {
 		return p, err
 	}
@@ -44,79 +43,65 @@ func (s source) resolve(d Data) (Page, error) {
 	for _, src := range r.runs {
 		cited = append(cited, src.Run)
 	}
-	p, _, err = s.resolveWith(d, cited)
+	p, _, err = s.resolveWith(d, cited, keysInOrder(r.evidence))
 	return p, err
 }
 
-func (s source) resolveWith(d Data, cited []measure.Run) (Page, *resolver, error) {
-	r := &resolver{data: d, lang: s.lang, brokers: s.shared.Brokers, file: s.file, cited: cited,
+func (s source) resolveWith(d Data, cited []measure.Run, shown []string) (Page, *resolver, error) {
+	r := &resolver{data: d, lang: s.lang, brokers: s.shared.Brokers, here: Place{s.file, 1, 1}, cited: cited, shown: shown,
 		sources: s.shared.Sources, declaredClaims: s.shared.Claims, faulty: map[string]error{}}
 	p := Page{Slug: s.slug, Lang: s.lang, Series: s.shared.Series, Number: s.shared.Number, Aside: s.aside, ForAuthors: s.forAuthors}
 	var bad faults
+	shared, err := s.sharedWords()
+	bad.at(s.sharedFile, begin(), err)
+	r.shared = shared
 	for _, id := range slices.Sorted(maps.Keys(s.shared.Claims)) {
 		if err := s.shared.Claims[id].check(r); err != nil {
 			r.faulty[id] = err
-			bad.add(s.sharedFile, s.lineIn("claims", id), fmt.Errorf("claim %s: %w", id, err))
+			bad.at(s.sharedFile, shared.placeOf(err, "claims", id), fmt.Errorf("claim %s: %w", id, err))
 		}
 	}
 	s.resolveBody(r, &p, &bad)
 	s.resolveFront(r, &p, &bad)
 	p.Errata = s.errata(r, &bad)
-	s.resolveClaims(r, &p, &bad)
+	s.resolveClaims(r, &p, shared, &bad)
 	p.Evidence = r.evidenceOf()
 	p.Runs, p.Draft, p.Unmet, p.Used, p.Loose = r.runs, r.draft, r.unmet, r.used, r.loose
+	p.Given, p.Unsourced = r.givenSources(), r.unsourced
 	return p, r, bad.join()
 }
 
 func (s source) resolveFront(r *resolver, p *Page, bad *faults) {
-	plain := func(text string) string {
-		r.line = s.lineOf(text)
-		r.prose(text, r.line)
-		out, err := r.plain(text)
-		bad.add(s.file, s.lineOf(text), err)
-		return out
-	}
-	inline := func(text string) template.HTML {
-		r.line = s.lineOf(text)
-		r.prose(text, r.line)
-		out, err := r.inline(text, ref{})
-		bad.add(s.file, s.lineOf(text), err)
-		return out
-	}
-	p.Title, p.Question, p.Summary = plain(s.front.Title), plain(s.front.Question), plain(s.front.Summary)
-	for _, h := range s.front.Headlines {
-		p.Headlines = append(p.Headlines, Headline{Value: inline(h.Value), Label: inline(h.Label), Note: inline(h.Note)})
+	plain := func(text, key string) string { return s.say(r, s.frontWords, text, bad, key) }
+	p.Title, p.Question, p.Summary = plain(s.front.Title, "title"), plain(s.front.Question, "question"), plain(s.front.Summary, "summary")
+	for i, h := range s.front.Headlines {
+		inline := func(text, key string) template.HTML {
+			return s.sayHTML(r, s.frontWords, text, bad, "headlines", strconv.Itoa(i), key)
+		}
+		p.Headlines = append(p.Headlines, Headline{Value: inline(h.Value, "value"), Label: inline(h.Label, "label"), Note: inline(h.Note, "note")})
 	}
 }
 
 // resolveClaims lists the page's claims, and finds those that it does not use.
-func (s source) resolveClaims(r *resolver, p *Page, bad *faults) {
+func (s source) resolveClaims(r *resolver, p *Page, shared placedText, bad *faults) {
 	for _, c := range r.claims {
-		c.File, c.Line = s.sharedFile, s.lineIn("claims", c.Name)
+		at := shared.place("claims", c.Name)
+		c.Place = Place{s.sharedFile, at.line, at.column}
 		p.Claims = append(p.Claims, *c)
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.shared.Claims)) {
 		if r.faulty[id] == nil && !slices.ContainsFunc(r.claims, func(c *Claim) bool { return c.Name == id }) {
-			bad.add(s.file, 1, fmt.Errorf("claim %s is declared in %s and not used here", id, s.sharedFile))
+			bad.at(s.file, begin(), fmt.Errorf("claim %s is declared in %s and not used here", id, s.sharedFile))
 		}
 	}
-}
-
-// lineOf is where a front-matter text stands, by its first words; 1 if they
-// are folded over lines.
-func (s source) lineOf(text string) int {
-	for i, line := range strings.Split(s.head, "\n") {
-		if strings.Contains(line, text) {
-			return i + 2
-		}
-	}
-	return 1
 }
 
 func (s source) resolveBody(r *resolver, p *Page, bad *faults) {
 	doc := parseMarkdown(s.body, style{s.lang, s.front.HTML})
+	body := string(s.body)
+	doc.written = written{body, s.file, func(offset int) place { return placeIn(body, offset) }}
 	s.resolveRefs(r, doc, bad)
-	r.looseText(doc.root, s.body, func(offset int) int { return lineAt(s.body, offset) })
+	r.looseText(doc)
 	var html strings.Builder
 	flush := func() {
 		if html.Len() > 0 {
@@ -144,15 +129,14 @@ func (s source) resolveBody(r *resolver, p *Page, bad *faults) {
 			}
 		}
 		if f, ok := n.(*ast.FencedCodeBlock); ok && f.Info != nil {
-			line := lineAt(s.body, f.Info.Segment.Start)
+			line := lineAt(body, f.Info.Segment.Start)
 			info := string(f.Info.Segment.Value(s.body))
 			kind, rest, _ := strings.Cut(info, " ")
 			switch kind {
 			case "output":
 				endLede()
 				flush()
-				o := r.output(rest, codeText(f, s.body), line, func(at int, err error) { bad.add(s.file, line+at, err) })
-				if o != nil {
+				if o := s.output(r, doc, f, bad); o != nil {
 					p.Blocks = append(p.Blocks, Block{Output: o})
 				}
 				continue
@@ -164,7 +148,7 @@ func (s source) resolveBody(r *resolver, p *Page, bad *faults) {
 				flush()
 				id := strings.TrimSpace(rest)
 				if figures[id] {
-					bad.add(s.file, line, fmt.Errorf("figure %s is there twice", id))
+					bad.at(s.file, s.infoPlace(line, id), fmt.Errorf("figure %s is there twice", id))
 				}
 				figures[id] = true
 				if fig := s.figure(r, id, line, codeText(f, s.body), bad); fig != nil {
@@ -183,7 +167,7 @@ func (s source) resolveBody(r *resolver, p *Page, bad *faults) {
 		}
 		h, err := doc.render(n)
 		if err != nil {
-			bad.add(s.file, 1, err)
+			bad.at(s.file, doc.placeOf(n), err)
 		}
 		html.WriteString(string(h))
 	}
@@ -191,7 +175,7 @@ func (s source) resolveBody(r *resolver, p *Page, bad *faults) {
 	flush()
 	for id := range s.shared.Figures {
 		if !figures[id] {
-			bad.add(s.file, 1, fmt.Errorf("figure %s is declared in %s and not shown here", id, s.sharedFile))
+			bad.at(s.file, begin(), fmt.Errorf("figure %s is declared in %s and not shown here", id, s.sharedFile))
 		}
 	}
 	s.unshown(own, bad)
@@ -201,45 +185,63 @@ func (s source) resolveBody(r *resolver, p *Page, bad *faults) {
 func (s source) figure(r *resolver, id string, line int, body string, bad *faults) *Figure {
 	d, ok := s.shared.Figures[id]
 	if !ok {
-		bad.add(s.file, line, unknown("figure", id, keys(s.shared.Figures)))
+		bad.at(s.file, s.infoPlace(line, id), unknown("figure", id, keys(s.shared.Figures)))
 		return nil
 	}
+	before := len(bad.list)
+	at := place{line, 1}
+	text, err := readWords(s.file, line, body)
 	var w figureWords
-	if err := decodeYAML(s.file, line, []byte(body), &w); err != nil {
-		bad.list = append(bad.list, err)
+	if err == nil {
+		err = text.decode(&w)
+	}
+	if err != nil {
+		bad.at(s.file, at, err)
 		return nil
 	}
-	if err := r.declared(d); err != nil {
-		bad.add(s.sharedFile, s.lineIn("figures", id), fmt.Errorf("figure %s: %w", id, err))
+	shared, err := s.sharedWords()
+	if err == nil {
+		err = r.declared(d)
+	}
+	if err != nil {
+		bad.at(s.sharedFile, shared.placeOf(err, "figures", id), fmt.Errorf("figure %s: %w", id, err))
 		return nil
 	}
-	r.line = line
-	for _, text := range append([]string{w.Title, w.Caption, w.Alt, w.X, w.Y}, w.Phases...) {
-		r.prose(text, line)
+	if w.Title == "" || w.Alt == "" {
+		bad.at(s.file, at, errors.New("a figure needs title and alt"))
+		return nil
 	}
+	if len(w.Phases) != 0 && (len(w.Phases) != 2 || d.Zero == "") {
+		bad.at(s.file, text.place("phases"), errors.New("phases are two, before and after the zero of a figure of kind time"))
+		return nil
+	}
+	defer r.within(d.Experiment)()
+	title, caption := s.sayHTML(r, text, w.Title, bad, "title"), s.sayHTML(r, text, w.Caption, bad, "caption")
+	say := func(in *string, path ...string) { *in = s.say(r, text, *in, bad, path...) }
+	say(&w.Title, "title")
+	say(&w.Alt, "alt")
+	say(&w.X, "x")
+	say(&w.Y, "y")
+	for i := range w.Phases {
+		say(&w.Phases[i], "phases", strconv.Itoa(i))
+	}
+	have := append(r.values(r.data.catalog[d.Experiment], d.Series), d.Metrics...)
+	for _, name := range slices.Sorted(maps.Keys(w.Names)) {
+		if !slices.Contains(have, name) {
+			bad.at(s.file, text.place("names", name), unknown("series or metric", name, have))
+		}
+		w.Names[name] = s.say(r, text, w.Names[name], bad, "names", name)
+	}
+	r.here = Place{s.file, line, 1}
 	f, err := r.figure(id, d, w)
-	bad.add(s.file, line, err)
-	return f
-}
-
-// lineIn is where SLUG.yaml declares something within one of its keys.
-func (s source) lineIn(key, id string) int {
-	within := 0
-	for i, line := range strings.Split(s.sharedText, "\n") {
-		if line != "" && line[0] != ' ' && line[0] != '#' {
-			within = 0
-			if strings.HasPrefix(line, key+":") {
-				within = i + 1
-			}
-		}
-		if within > 0 && strings.HasPrefix(strings.TrimSpace(line), id+":") {
-			return i + 1
-		}
-		if within == i+1 && strings.Contains(line, "{") { // all on one line
-			return i + 1
-		}
+	if err != nil {
+		bad.at(s.sharedFile, shared.placeOf(err, "figures", id), fmt.Errorf("figure %s: %w", id, err))
 	}
-	return 1
+	if len(bad.list) > before {
+		return nil
+	}
+	f.Title, f.Caption = title, caption
+	return f
 }
 
 func codeText(f *ast.FencedCodeBlock, source []byte) string {
@@ -255,94 +257,111 @@ func codeText(f *ast.FencedCodeBlock, source []byte) string {
 // resolveRefs looks up every reference node, and finds what looks like one but
 // was not closed on its line.
 func (s source) resolveRefs(r *resolver, doc document, bad *faults) {
+	file := doc.written.file
+	var inImages []*refNode
 	_ = ast.Walk(doc.root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
 			return ast.WalkContinue, nil
 		}
 		if at, err := doc.check(n); err != nil && at >= 0 {
-			bad.add(s.file, lineAt(s.body, at), err)
-		} else {
-			bad.add(s.file, s.lineOfBlock(n), err)
+			bad.at(file, doc.written.at(at), err)
+		} else if err != nil {
+			bad.at(file, doc.placeOf(n), err)
 		}
 		switch n := n.(type) {
 		case *refNode:
-			line := lineAt(s.body, n.offset)
-			r.line = line
-			parsed, err := parseRef(n.text)
-			var v resolved
-			if err == nil {
-				v, err = r.lookup(parsed, ref{})
-			}
-			bad.add(s.file, line, err)
+			start := n.offset + len(refOpen)
+			v, err := r.resolve(doc.written, start, start+len(n.text), ref{})
+			bad.at(file, doc.written.at(n.offset), err)
 			n.html, n.plain = v.html(s.lang), v.words(s.lang)
+			for up := n.Parent(); up != nil; up = up.Parent() {
+				switch up.(type) {
+				case *ast.Link: // which leads where its author wants
+					n.html = template.HTML(template.HTMLEscapeString(n.plain))
+				case *ast.Image:
+					inImages = append(inImages, n)
+				}
+			}
 		case *ast.CodeSpan:
 			return ast.WalkSkipChildren, nil
 		case *ast.Image:
-			if holdsRef(n) || strings.Contains(string(n.Destination)+string(n.Title), refOpen) {
-				bad.add(s.file, s.lineOfBlock(n), errors.New("an image can't hold a reference: say the number in the text beside it"))
+			if strings.Contains(string(n.Destination)+string(n.Title), refOpen) {
+				bad.at(file, doc.placeOf(n), errors.New("an image's address and title can't hold a reference: its alternative text can"))
 				return ast.WalkSkipChildren, nil
 			}
 		case *ast.FencedCodeBlock:
-			s.checkFence(n, bad)
+			s.checkFence(doc, n, bad)
 		case *ast.Text:
-			if i := bytes.Index(segment(n.Segment, s.body), []byte(refOpen)); i >= 0 {
-				bad.add(s.file, lineAt(s.body, n.Segment.Start+i), errors.New("${ has no closing } on its line"))
+			if i := bytes.Index(n.Segment.Value(doc.source), []byte(refOpen)); i >= 0 {
+				bad.at(file, doc.written.at(n.Segment.Start+i), errors.New("${ has no closing } on its line"))
 			}
 		case *ast.Link:
 			if strings.Contains(string(n.Destination)+string(n.Title), refOpen) {
-				bad.add(s.file, s.lineOfBlock(n), errors.New("a link's address and title can't hold a reference"))
+				bad.at(file, doc.placeOf(n), errors.New("a link's address and title can't hold a reference"))
 			}
 		}
 		return ast.WalkContinue, nil
 	})
-}
-
-func holdsRef(n ast.Node) bool {
-	found := false
-	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
-		_, ok := n.(*refNode)
-		found = found || ok
-		return ast.WalkContinue, nil
-	})
-	return found
+	for _, n := range inImages { // an alternative text has no markup
+		n.Parent().ReplaceChild(n.Parent(), n, ast.NewString([]byte(n.plain)))
+	}
 }
 
 // checkFence finds a block that was meant to be an output or a figure, and one
 // that swallows what follows because it has no end.
-func (s source) checkFence(f *ast.FencedCodeBlock, bad *faults) {
-	kind, line := "", 1
+func (s source) checkFence(doc document, f *ast.FencedCodeBlock, bad *faults) {
+	kind, at := "", begin()
 	if f.Info != nil {
-		line = lineAt(s.body, f.Info.Segment.Start)
-		kind, _, _ = strings.Cut(string(f.Info.Segment.Value(s.body)), " ")
+		at = doc.written.at(f.Info.Segment.Start)
+		kind, _, _ = strings.Cut(string(f.Info.Segment.Value(doc.source)), " ")
 	} else if f.Lines().Len() > 0 {
-		line = lineAt(s.body, f.Lines().At(0).Start) - 1
+		at = place{max(1, doc.written.at(f.Lines().At(0).Start).line-1), 1}
 	}
 	blocks := append([]string{"output", "figure", "claim"}, ownKinds()...)
 	if near := unknown("block", kind, blocks); !slices.Contains(blocks, kind) && strings.Contains(near.Error(), "did you mean") {
-		bad.add(s.file, line, near)
+		bad.at(doc.written.file, at, near)
 	}
-	end := len(s.body)
+	end := len(doc.source)
 	if n := f.Lines().Len(); n > 0 {
 		end = f.Lines().At(n - 1).Stop
 	}
-	if f.NextSibling() == nil && !bytes.Contains(s.body[min(end, len(s.body)):], []byte("```")) && !bytes.Contains(s.body[min(end, len(s.body)):], []byte("~~~")) {
-		bad.add(s.file, line, errors.New("the block has no closing ``` and takes in everything that follows"))
+	rest := doc.source[min(end, len(doc.source)):]
+	if f.NextSibling() == nil && !bytes.Contains(rest, []byte("```")) && !bytes.Contains(rest, []byte("~~~")) {
+		bad.at(doc.written.file, at, errors.New("the block has no closing ``` and takes in everything that follows"))
 	}
 }
 
-// lineOfBlock is where the block that holds an inline node begins: links don't
-// know their own place.
-func (s source) lineOfBlock(n ast.Node) int {
+// placeOf is where a node is: a link by the text within it, and what has none
+// where its block begins.
+func (d document) placeOf(n ast.Node) place {
+	before := 0
+	switch n.(type) {
+	case *ast.Link:
+		before = len("[")
+	case *ast.Image:
+		before = len("![")
+	}
+	for in := n; in != nil && in.Type() == ast.TypeInline; in = in.FirstChild() {
+		switch in := in.(type) {
+		case *ast.Text:
+			return d.written.at(max(0, in.Segment.Start-before))
+		case *refNode:
+			return d.written.at(max(0, in.offset-before))
+		}
+	}
+	if n.Type() == ast.TypeInline {
+		if text, ok := n.PreviousSibling().(*ast.Text); ok {
+			return d.written.at(text.Segment.Stop)
+		}
+	}
 	for n != nil && n.Type() == ast.TypeInline {
 		n = n.Parent()
 	}
-	if n == nil || n.Lines().Len() == 0 {
-		return 1
+	if n == nil || n.Type() == ast.TypeDocument || n.Lines() == nil || n.Lines().Len() == 0 {
+		return d.written.at(0)
 	}
-	return lineAt(s.body, n.Lines().At(0).Start)
+	return d.written.at(n.Lines().At(0).Start)
 }
-
-func segment(seg text.Segment, source []byte) []byte { return seg.Value(source) }
 
 // evidenceOf describes the cases that the page cites, by experiment.
 func (r *resolver) evidenceOf() []Evidence {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"genreport/cmd/genreport/internal/claim"
 	"genreport/cmd/genreport/internal/number"
@@ -50,19 +51,17 @@ type Claim struct {
 	Sentence template.HTML // as the page says it; "" where it only chooses words
 	Verdict  claim.Verdict
 	Expect   claim.Verdict
-	Said     string // the verdict in the page's language, with the reason of an open one
-	Numbers  string // what decided it; may be ""
-	Missing  bool   // it is undecided for want of numbers
-	Evidence []Link // its cases, on the page
-	File     string // where it is declared
-	Line     int
+	Said     string     // the verdict in the page's language, with the reason of an open one
+	Numbers  string     // what decided it; may be ""
+	Missing  bool       // it is undecided for want of numbers
+	Evidence []Link     // its cases, on the page
+	Place               // where it is declared
 	Uses     []ClaimUse // in the text, in order
 }
 
 // ClaimUse is a place where a claim chose what the text says.
 type ClaimUse struct {
-	File string
-	Line int
+	Place
 	Text string // what it says with this verdict
 }
 
@@ -75,15 +74,16 @@ func (r *resolver) claimOf(id string) (*Claim, error) {
 	}
 	d, ok := r.declaredClaims[id]
 	if !ok {
-		return nil, unknown("claim", id, keys(r.declaredClaims))
+		return nil, wrong(unknown("claim", id, keys(r.declaredClaims)), "metric")
 	}
 	if err := r.faulty[id]; err != nil { // told at its declaration
 		return nil, errFaulty
 	}
 	c := &Claim{ID: claimAnchor(id), Name: id, Expect: cmp.Or(d.Expect, claim.Holds), Tested: r.predicate(d)}
 	decision, err := r.decide(d, c)
-	if err != nil {
-		return nil, err
+	if err != nil { // it stands where the claim is declared, not where it is used
+		r.faulty[id] = err
+		return nil, fault{r.shared.file, r.shared.placeOf(err, "claims", id), fmt.Errorf("claim %s: %w", id, err)}
 	}
 	c.Verdict, c.Missing = decision.Verdict, decision.Why == claim.Missing
 	c.Said = verdictWords(r.lang, decision)
@@ -103,16 +103,25 @@ func claimAnchor(id string) string { return "c-" + id }
 func (d claimDeclared) check(r *resolver) error {
 	known, ok := r.data.catalog[d.Experiment]
 	if !ok {
-		return unknown("experiment", d.Experiment, keys(r.data.catalog))
+		return wrong(unknown("experiment", d.Experiment, keys(r.data.catalog)), "experiment")
 	}
 	if _, ok := known.Metrics[d.Metric]; !ok {
-		return unknown("metric", d.Metric, keys(known.Metrics))
+		return wrong(unknown("metric", d.Metric, keys(known.Metrics)), "metric")
 	}
 	if !slices.Contains(claimKinds(), d.Is) {
-		return unknown("kind of claim", d.Is, claimKinds())
+		return wrong(unknown("kind of claim", d.Is, claimKinds()), "is")
 	}
 	if d.Expect != "" && !slices.Contains(claim.Verdicts(), d.Expect) {
-		return fmt.Errorf("expect is %q; a claim holds, fails or is undecided", d.Expect)
+		return wrong(unknown("verdict to expect", string(d.Expect), []string{"holds", "fails", "undecided"}), "expect")
+	}
+	for _, labels := range []struct {
+		key string
+		of  measure.Labels
+	}{{"where", d.Where}, {"case", d.Case}, {"than", d.Than}} {
+		err := r.checkLabels(known, d.Experiment, labels.of)
+		if e, ok := errors.AsType[partError](err); ok {
+			return wrong(e.err, e.part[0], labels.key, e.part[1])
+		}
 	}
 	pairs := slices.Contains([]string{"greater", "less", "same"}, d.Is)
 	series := slices.Contains([]string{"flat", "rising", "falling", "stops"}, d.Is)
@@ -135,7 +144,7 @@ func (d claimDeclared) check(r *resolver) error {
 	} {
 		switch {
 		case rule.given && !rule.allowed:
-			return fmt.Errorf("a claim that something is %s takes no %s", d.Is, rule.name)
+			return wrong(fmt.Errorf("a claim that something is %s takes no %s", d.Is, rule.name), rule.name)
 		case rule.needed && !rule.given:
 			return fmt.Errorf("a claim that something is %s needs %s", d.Is, rule.name)
 		}
@@ -144,37 +153,41 @@ func (d claimDeclared) check(r *resolver) error {
 		return errors.New("factor and within are shares above 0: within: 0.1 is a tenth")
 	}
 	if between && *d.Low > *d.High {
-		return fmt.Errorf("low is %v and high %v", *d.Low, *d.High)
+		return wrong(fmt.Errorf("low is %v and high %v", *d.Low, *d.High), "low")
 	}
 	if d.Every != nil && d.From != "" {
-		return errors.New("every and from exclude each other")
+		return wrong(errors.New("every and from exclude each other"), "from")
 	}
-	for _, alias := range append(slices.Clone(d.Every), d.From) {
+	for i, alias := range append([]string{d.From}, d.Every...) {
+		part := []string{"from"}
+		if i > 0 {
+			part = []string{"every", strconv.Itoa(i - 1)}
+		}
 		if _, ok := r.brokers[alias]; alias != "" && !ok {
-			return unknown("broker alias", alias, keys(r.brokers))
+			return wrong(unknown("broker alias", alias, keys(r.brokers)), part...)
 		}
 	}
 	if series {
 		values := r.values(known, d.Over)
 		if len(values) == 0 {
-			return unknown("label", d.Over, append(known.labels(), brokerLabel))
+			return wrong(unknown("label", d.Over, append(known.labels(), brokerLabel)), "over")
 		}
-		for _, v := range d.Values {
+		for i, v := range d.Values {
 			if !slices.Contains(values, v) {
-				return fmt.Errorf("label %s: %w", d.Over, unknown("value", v, values))
+				return wrong(fmt.Errorf("label %s: %w", d.Over, unknown("value", v, values)), "values", strconv.Itoa(i))
 			}
 		}
 		if d.Values != nil {
 			values = d.Values
 		}
 		if len(values) < 2 {
-			return fmt.Errorf("over %s there is one case, and nothing to compare", d.Over)
+			return wrong(fmt.Errorf("over %s there is one case, and nothing to compare", d.Over), "over")
 		}
 		if d.At != "" && !slices.Contains(values, d.At) {
-			return fmt.Errorf("at: %w", unknown("value", d.At, values))
+			return wrong(fmt.Errorf("at: %w", unknown("value", d.At, values)), "at")
 		}
 		if d.At == values[len(values)-1] {
-			return fmt.Errorf("at is the last value of %s: nothing comes after it", d.Over)
+			return wrong(fmt.Errorf("at is the last value of %s: nothing comes after it", d.Over), "at")
 		}
 	}
 	return nil
@@ -448,30 +461,41 @@ func (w wordings) check() error {
 	return nil
 }
 
-// readWordings reads holds="…" fails=… undecided=… of an inline claim.
-func readWordings(text string) (wordings, error) {
+// readWordings reads holds="…" fails=… undecided=… of an inline claim, which stand
+// at an offset of its reference, and notes where the words are.
+func readWordings(text string, base int, parts map[string]int) (wordings, error) {
 	var w wordings
-	for text = strings.TrimSpace(text); text != ""; text = strings.TrimSpace(text) {
-		name, rest, ok := strings.Cut(text, "=")
-		if !ok {
-			return w, fmt.Errorf("%q is not verdict=words", text)
+	rest := text
+	for {
+		rest = strings.TrimLeftFunc(rest, unicode.IsSpace)
+		if rest == "" {
+			break
 		}
+		at := base + len(text) - len(rest)
+		name, after, ok := strings.Cut(rest, "=")
+		if !ok {
+			return w, refError{at, fmt.Errorf("%q is not verdict=words", strings.TrimSpace(rest))}
+		}
+		valueAt := at + len(name) + 1
 		var value string
-		if quoted, ok := strings.CutPrefix(rest, `"`); ok {
-			if value, text, ok = strings.Cut(quoted, `"`); !ok {
-				return w, fmt.Errorf("%q has no closing quotation mark", rest)
+		if quoted, ok := strings.CutPrefix(after, `"`); ok {
+			valueAt++
+			if value, rest, ok = strings.Cut(quoted, `"`); !ok {
+				return w, refError{valueAt - 1, fmt.Errorf("%q has no closing quotation mark", after)}
 			}
 		} else {
-			value, text, _ = strings.Cut(rest, " ")
+			value, rest, _ = strings.Cut(after, " ")
 		}
-		into := map[string]*string{"holds": &w.Holds, "fails": &w.Fails, "undecided": &w.Undecided}[strings.TrimSpace(name)]
+		name = strings.TrimSpace(name)
+		into := map[string]*string{"holds": &w.Holds, "fails": &w.Fails, "undecided": &w.Undecided}[name]
 		if into == nil {
-			return w, unknown("verdict", strings.TrimSpace(name), []string{"holds", "fails", "undecided"})
+			return w, refError{at, unknown("verdict", name, []string{"holds", "fails", "undecided"})}
 		}
 		if *into != "" {
-			return w, fmt.Errorf("%s is there twice", strings.TrimSpace(name))
+			return w, refError{at, fmt.Errorf("%s is there twice", name)}
 		}
 		*into = value
+		parts["words "+name] = valueAt
 	}
 	return w, w.check()
 }

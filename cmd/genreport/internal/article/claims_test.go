@@ -2,6 +2,7 @@ package article
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -125,22 +126,22 @@ func TestSwappedSamples(t *testing.T) {
 func TestWrongClaims(t *testing.T) {
 	used := "## H\n\n```claim x\nholds: a\nfails: b\nundecided: c\n```\n"
 	for name, tt := range map[string]struct{ claims, body, want string }{
-		"kind":       {"{is: greatr, experiment: channels, metric: rate}", used, `a.yaml:5: claim x: unknown kind of claim "greatr"; did you mean "greater"?`},
-		"experiment": {"{is: flat, experiment: chanels, metric: rate, over: channels, within: 0.1}", used, `a.yaml:5: claim x: unknown experiment "chanels"`},
-		"metric":     {"{is: flat, experiment: channels, metric: rat, over: channels, within: 0.1}", used, `a.yaml:5: claim x: unknown metric "rat"`},
-		"over":       {"{is: flat, experiment: channels, metric: rate, over: channel, within: 0.1}", used, `a.yaml:5: claim x: unknown label "channel"`},
-		"no within":  {"{is: flat, experiment: channels, metric: rate, over: channels}", used, "a.yaml:5: claim x: a claim that something is flat needs within"},
+		"kind":       {"{is: greatr, experiment: channels, metric: rate}", used, `a.yaml:5:11: claim x: unknown kind of claim "greatr"; did you mean "greater"?`},
+		"experiment": {"{is: flat, experiment: chanels, metric: rate, over: channels, within: 0.1}", used, `a.yaml:5:29: claim x: unknown experiment "chanels"`},
+		"metric":     {"{is: flat, experiment: channels, metric: rat, over: channels, within: 0.1}", used, `a.yaml:5:47: claim x: unknown metric "rat"`},
+		"over":       {"{is: flat, experiment: channels, metric: rate, over: channel, within: 0.1}", used, `a.yaml:5:59: claim x: unknown label "channel"`},
+		"no within":  {"{is: flat, experiment: channels, metric: rate, over: channels}", used, "a.yaml:5:3: claim x: a claim that something is flat needs within"},
 		"no case":    {"{is: less, experiment: channels, metric: rate, than: {client: go}}", used, "needs case"},
 		"too much":   {"{is: rising, experiment: channels, metric: rate, over: channels, factor: 2}", used, "takes no factor"},
 		"at":         {"{is: stops, experiment: channels, metric: rate, over: channels, at: '3000', within: 0.1}", used, `at: unknown value "3000"`},
 		"last":       {"{is: stops, experiment: channels, metric: rate, over: channels, at: '2000', within: 0.1}", used, "nothing comes after it"},
 		"bounds":     {"{is: between, experiment: channels, metric: rate, case: {client: go}, low: 3, high: 2}", used, "low is 3 and high 2"},
-		"expect":     {"{is: less, experiment: channels, metric: rate, case: {client: go}, than: {client: pika}, expect: maybe}", used, `expect is "maybe"`},
+		"expect":     {"{is: less, experiment: channels, metric: rate, case: {client: go}, than: {client: pika}, expect: maybe}", used, `a.yaml:5:103: claim x: unknown verdict to expect "maybe"`},
 		"broker":     {"{is: less, experiment: channels, metric: rate, case: {client: go}, than: {client: pika}, from: newest}", used, `unknown broker alias "newest"`},
 		"both":       {"{is: less, experiment: channels, metric: rate, case: {client: go}, than: {client: pika}, from: before, every: [before]}", used, "exclude each other"},
-		"key":        {"{is: less, experiment: channels, metrics: rate}", used, `unknown field "metrics"`},
-		"two cases":  {"{is: less, experiment: channels, metric: rate, case: {client: go}, than: {client: pika}}", used, "en/a.md:15: the labels name 2 cases of channels; give channels too"},
-		"unused":     {"{is: flat, experiment: channels, metric: rate, where: {client: go}, over: channels, within: 0.1}", "## H\n", "en/a.md:1: claim x is declared in a.yaml and not used here"},
+		"key":        {"{is: less, experiment: channels, metrics: rate}", used, `a.yaml:5:39: unknown key "metrics"; did you mean "metric"?`},
+		"two cases":  {"{is: less, experiment: channels, metric: rate, case: {client: go}, than: {client: pika}}", used, "a.yaml:5:3: claim x: the labels name 2 cases of channels; give channels too"},
+		"unused":     {"{is: flat, experiment: channels, metric: rate, where: {client: go}, over: channels, within: 0.1}", "## H\n", "en/a.md:1:1: claim x is declared in a.yaml and not used here"},
 		"undeclared": {"{is: flat, experiment: channels, metric: rate, where: {client: go}, over: channels, within: 0.1}", used + "\n${claim/y | holds=a fails=b undecided=c}\n", `unknown claim "y"`},
 		"words":      {"{is: flat, experiment: channels, metric: rate, where: {client: go}, over: channels, within: 0.1}", used + "\n${claim/x | holds=a undecided=c}\n", "no words for the verdict fails"},
 		"sentence":   {"{is: flat, experiment: channels, metric: rate, where: {client: go}, over: channels, within: 0.1}", "## H\n\n```claim x\nholds: a\nfails: b\n```\n", "no words for the verdict undecided"},
@@ -160,18 +161,18 @@ func TestWrongClaims(t *testing.T) {
 }
 
 func TestReadWordings(t *testing.T) {
-	_, err := readWordings(` holds="a b=c" fails=慢 undecided="" `)
+	_, err := readWordings(` holds="a b=c" fails=慢 undecided="" `, 0, map[string]int{})
 	if err == nil || !strings.Contains(err.Error(), "no words for the verdict undecided") {
 		t.Errorf("%v", err)
 	}
-	w, err := readWordings(`holds="a b=c" fails=慢 undecided=没有差别`)
+	w, err := readWordings(`holds="a b=c" fails=慢 undecided=没有差别`, 0, map[string]int{})
 	if err != nil || w != (wordings{"a b=c", "慢", "没有差别"}) || w.of(claim.Undecided) != "没有差别" {
 		t.Errorf("%+v, %v", w, err)
 	}
 	for text, want := range map[string]string{
 		`holds="a`: "no closing quotation mark", `holds=a hold=b`: `unknown verdict "hold"`, `holds=a holds=b`: "twice", `faster`: "is not verdict=words", ``: "no words",
 	} {
-		if _, err := readWordings(text); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := readWordings(text, 0, map[string]int{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
@@ -188,7 +189,11 @@ func TestLooseNumbers(t *testing.T) {
 		"1":     "1",
 		"none":  "",
 	} {
-		if got := strings.Join(looseNumbers(text), " "); got != want {
+		var all []string
+		for _, at := range looseNumbers(text) {
+			all = append(all, text[at[0]:at[1]])
+		}
+		if got := strings.Join(all, " "); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
@@ -209,7 +214,7 @@ func TestLooseNumbers(t *testing.T) {
 	slices.Sort(got)
 	got = slices.Compact(got)
 	// Headlines of the test's head are typed in too: "1", "2" and "3".
-	want := []string{"1:8", "3:9", "3:12", "7:14", "12:16", "15:17", "20:18", "26:19", fmt.Sprintf("%d:7", 2-headLines)}
+	want := []string{"1:8", "3:9", "3:12", "7:14", "12:16", "16:17", "21:18", "26:19", fmt.Sprintf("%d:7", 2-headLines)}
 	for i := range 3 {
 		want = append(want, fmt.Sprintf("%d:%d", 6+i-headLines, i+1))
 	}
@@ -232,26 +237,66 @@ func TestGivenInHeading(t *testing.T) {
 	}
 }
 
+// What nobody measured is marked, and leads to where it is from.
 func TestGiven(t *testing.T) {
-	fsys := testContent("zh", testHead, "## H\n\n${given/64} ${given/6,000 source=post}\n", "sources: {post: {title: {zh: 文章}, url: 'https://example.org/a?b&c'}}\n")
+	sources := "sources: {post: {title: {zh: 文章}, url: 'https://example.org/a?b&c'}, book: {title: {zh: 书}}}\n"
+	body := "## H\n\n${given/64} ${given/6,000 | from=post} ${given/7 | from=book} ${given/1,000 | from=channels} ${given/2 | from=unmeasured} [a ${given/8 | from=post}](x.html)\n\n" +
+		"${channels/@messages} ${machine/cores} ${channels/rate client=go channels=1000}\n\n```output experiment=channels client=go channels=1000\nof ${given/9}: ${rate}\n```\n"
+	fsys := testContent("zh", testHead, body, sources)
 	p, err := page(t, testData(), fsys)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `<span class="given">64</span> <a class="given" href="https://example.org/a?b&amp;c" title="文章">6,000</a>`
-	if got := bodyHTML(p); !strings.Contains(got, want) {
-		t.Errorf("%s, want %s", got, want)
+	plan := ` title="实验 channels 的设定">`
+	got := bodyHTML(p)
+	for _, want := range []string{
+		`<span class="given" title="">64</span> <a class="given" href="https://example.org/a?b&amp;c" title="文章">6,000</a>`,
+		`<a class="given" href="#g-book" title="书">7</a>`,
+		`<a class="given" href="#_of-channels"` + plan + `1,000</a>`,
+		`<span class="given" title="实验 unmeasured 的设定">2</span>`, // of which the page has no evidence
+		`<a href="x.html">a 8</a>`, // a link has no other within
+		`<a class="given" href="#_of-channels"` + plan + `100,000</a>`,
+		`<a class="given" href="#_run-20260504T030201Z" title="测量批次 20260504T030201Z 的记录">2</a>`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s lacks %s", got, want)
+		}
+	}
+	// In a block about an experiment that is the source.
+	if out := string(p.Blocks[len(p.Blocks)-1].Output.Lines[0].Cells[0]); !strings.Contains(out, `<a class="given" href="#_of-channels"`+plan+`9</a>`) {
+		t.Error(out)
+	}
+	want := []GivenFrom{{"g-post", "文章", "https://example.org/a?b&c", []string{"6,000", "8"}}, {"g-book", "书", "", []string{"7"}},
+		{"g-channels", "实验 channels 的设定", "#_of-channels", []string{"1,000", "9"}}, {"g-unmeasured", "实验 unmeasured 的设定", "", []string{"2"}}}
+	if !reflect.DeepEqual(p.Given, want) {
+		t.Errorf("%+v, want %+v", p.Given, want)
+	}
+	if want := []Loose{{Place{"zh/a.md", headLines + 3, 1}, "64"}}; !reflect.DeepEqual(p.Unsourced, want) {
+		t.Errorf("%+v, want %+v", p.Unsourced, want)
 	}
 	for body, want := range map[string]string{
-		"${given/64 source=pst}": `unknown source "pst"; did you mean "post"?`, "${given/64 from=post}": "unknown label", "${given/64 | digits=2}": "takes no options", "${given/}": "names no metric",
+		"${given/64 | from=pst}":           `zh/a.md:13:19: unknown source "pst"; did you mean "post"?`,
+		"文${given/64 | form=post}":         `zh/a.md:13:15: unknown option of what is given "form"; did you mean "from"?`,
+		"${given/64 | from=}":              "zh/a.md:13:14: from needs a source",
+		"${given/64 source=post}":          "zh/a.md:13:12: what is given takes no labels",
+		"${given/64 a=b : a=c}":            "no ratio",
+		"${given/64 | from=post digits=2}": `unknown option of what is given "digits"`,
+		"${given/}":                        "zh/a.md:13:9: ",
 	} {
 		fsys["zh/a.md"].Data = []byte(testHead + body + "\n")
 		if _, err := page(t, testData(), fsys); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", body, err, want)
 		}
 	}
-	fsys["a.yaml"].Data = []byte("series: R\nnumber: 1\nbrokers: {current: 'debian:forky'}\nsources: {post: {url: 'javascript:1'}}\n")
-	if _, err := Load(fsys); err == nil || !strings.Contains(err.Error(), "want an https address") {
-		t.Errorf("%v", err)
+	for sources, want := range map[string]string{
+		"{post: {title: {zh: x}, url: 'javascript:1'}}": "a.yaml:4:39: source post: url is",
+		"{post: {title: {en: x}}}":                      "a.yaml:4:18: source post has no title for zh",
+		"{post: {titel: {zh: x}}}":                      `a.yaml:4:18: unknown key "titel"; did you mean "title"?`,
+		"{'a b': {title: {zh: x}}}":                     "a.yaml:4:11: source \"a b\"",
+	} {
+		fsys["a.yaml"].Data = []byte("series: R\nnumber: 1\nbrokers: {current: 'debian:forky'}\nsources: " + sources + "\n")
+		if _, err := Load(fsys); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", sources, err, want)
+		}
 	}
 }

@@ -4,16 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
+	"maps"
 	"net/url"
 	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-
-	"github.com/goccy/go-yaml"
 
 	"genreport/measure"
 )
@@ -38,12 +35,6 @@ type declared struct {
 	Tables  map[string]any            `yaml:"tables"`  // each a tableDeclared, read where it is shown
 	Demos   map[string]any            `yaml:"demos"`   // each a demoDeclared
 	Errata  []erratumDeclared         `yaml:"errata"`  // corrections since it was published
-}
-
-// givenSource is where a given number is from.
-type givenSource struct {
-	Title map[string]string `yaml:"title"` // by language
-	URL   string            `yaml:"url"`
 }
 
 // figureDeclared says what a figure shows; its words are in the Markdown.
@@ -90,8 +81,9 @@ type source struct {
 	shared     declared
 	sharedFile string
 	sharedText string // of it
+	text       string // of the file
 	front      front
-	head       string // the front matter's text
+	frontWords placedText
 	body       []byte // Markdown, with the front matter blanked out so that lines stay
 	aside      bool   // of pages/, not an article
 	forAuthors bool
@@ -99,21 +91,23 @@ type source struct {
 
 // asideFront is the front matter of pages/LANG/SLUG.md.
 type asideFront struct {
-	Title   string            `yaml:"title"`
-	Summary string            `yaml:"summary"`
-	Brokers map[string]string `yaml:"brokers"` // as in SLUG.yaml; only where references need them
-	HTML    bool              `yaml:"html"`    // pass HTML on
-	For     string            `yaml:"for"`     // "authors": it does not explain the numbers
+	Title   string                 `yaml:"title"`
+	Summary string                 `yaml:"summary"`
+	Brokers map[string]string      `yaml:"brokers"` // as in SLUG.yaml; only where references need them
+	Sources map[string]givenSource `yaml:"sources"` // as in SLUG.yaml
+	HTML    bool                   `yaml:"html"`    // pass HTML on
+	For     string                 `yaml:"for"`     // "authors": it does not explain the numbers
 }
 
 // Load reads content. An error of one file does not hide those of others.
 func Load(fsys fs.FS) (Content, error) {
 	var c Content
-	if err := readYAML(fsys, "site.yaml", &c.Site); err != nil {
+	_, words, err := readYAML(fsys, "site.yaml", &c.Site)
+	if err != nil {
 		return c, err
 	}
 	if err := c.Site.validate(); err != nil {
-		return c, fault{"site.yaml", 1, err}
+		return c, fault{"site.yaml", words.placeOf(err), err}
 	}
 	files, err := fs.Glob(fsys, "*.yaml")
 	if err != nil {
@@ -127,31 +121,27 @@ func Load(fsys fs.FS) (Content, error) {
 		}
 		slug := strings.TrimSuffix(name, ".yaml")
 		var shared declared
-		if err := readYAML(fsys, name, &shared); err != nil {
+		text, words, err := readYAML(fsys, name, &shared)
+		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		if err := shared.validate(); err != nil {
-			errs = append(errs, fault{name, 1, err})
+		if err := shared.validate(c.Site.Languages); err != nil {
+			errs = append(errs, fault{name, words.placeOf(err), err})
 		}
 		place := fmt.Sprintf("%s %d", shared.Series, shared.Number)
 		if other := taken[place]; other != "" {
-			errs = append(errs, fault{name, 1, fmt.Errorf("%s is number %d of the series %s already", other, shared.Number, shared.Series)})
+			errs = append(errs, fault{name, words.value("number"), fmt.Errorf("%s is number %d of the series %s already", other, shared.Number, shared.Series)})
 		}
 		taken[place] = name
-		text, err := fs.ReadFile(fsys, name)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("reading content: %w", err))
-			continue
-		}
-		errs = append(errs, checkErrata(name, string(text), shared.Errata, c.Site.Languages)...)
+		errs = append(errs, checkErrata(name, words, shared.Errata, c.Site.Languages)...)
 		for _, lang := range c.Site.Languages {
 			s, err := loadSource(fsys, slug, lang)
 			if err != nil {
 				errs = append(errs, err)
 				continue
 			}
-			s.shared, s.sharedFile, s.sharedText = shared, name, string(text)
+			s.shared, s.sharedFile, s.sharedText = shared, name, text
 			c.articles = append(c.articles, s)
 		}
 	}
@@ -162,7 +152,7 @@ func Load(fsys fs.FS) (Content, error) {
 		}
 		for _, name := range stray {
 			if slug := strings.TrimSuffix(path.Base(name), ".md"); !slices.Contains(files, slug+".yaml") {
-				errs = append(errs, fault{name, 1, fmt.Errorf("there is no %s.yaml beside the language directories", slug)})
+				errs = append(errs, fault{name, begin(), fmt.Errorf("there is no %s.yaml beside the language directories", slug)})
 			}
 		}
 	}
@@ -226,13 +216,16 @@ func loadAside(fsys fs.FS, slug, lang string) (source, error) {
 		return s, err
 	}
 	if front.Title == "" || front.Summary == "" {
-		return s, fault{s.file, 1, errors.New("front matter needs title and summary")}
+		return s, fault{s.file, begin(), errors.New("front matter needs title and summary")}
 	}
 	if front.For != "" && front.For != forAuthors {
-		return s, fault{s.file, 1, fmt.Errorf("for is %q; it is %s, or left out", front.For, forAuthors)}
+		return s, fault{s.file, s.frontWords.value("for"), fmt.Errorf("for is %q; it is %s, or left out", front.For, forAuthors)}
+	}
+	if err := checkSources(front.Sources, []string{lang}); err != nil {
+		return s, fault{s.file, s.frontWords.placeOf(err), err}
 	}
 	s.forAuthors = front.For == forAuthors
-	s.front.Title, s.front.Summary, s.front.HTML, s.shared.Brokers = front.Title, front.Summary, front.HTML, front.Brokers
+	s.front.Title, s.front.Summary, s.front.HTML, s.shared.Brokers, s.shared.Sources = front.Title, front.Summary, front.HTML, front.Brokers, front.Sources
 	return s, nil
 }
 
@@ -242,58 +235,67 @@ func (s Site) validate() error {
 	}
 	for _, lang := range s.Languages {
 		if lang != "zh" && lang != "en" {
-			return unknown("language", lang, []string{"zh", "en"})
+			return wrong(unknown("language", lang, []string{"zh", "en"}), "languages")
 		}
 		if s.Title[lang] == "" {
-			return fmt.Errorf("title has nothing for %s", lang)
+			return wrong(fmt.Errorf("title has nothing for %s", lang), "title")
 		}
 	}
 	return nil
 }
 
-func (d declared) validate() error {
+func (d declared) validate(languages []string) error {
 	switch {
 	case d.Series == "":
-		return errors.New("series is empty")
+		return wrong(errors.New("series is empty"), "series")
 	case d.Number < 1:
-		return errors.New("number counts from 1")
+		return wrong(errors.New("number counts from 1"), "number")
 	case d.Brokers["current"] == "":
-		return errors.New("brokers names no current: add `brokers: {current: debian:forky}`")
+		return wrong(errors.New("brokers names no current: add `brokers: {current: debian:forky}`"), "brokers")
 	}
-	for name, s := range d.Sources {
-		if u, err := url.Parse(s.URL); err != nil || u.Scheme != "https" || u.Host == "" {
-			return fmt.Errorf("source %s: url is %q, want an https address", name, s.URL)
+	return checkSources(d.Sources, languages)
+}
+
+// checkSources refuses a source of given numbers that names nothing.
+func checkSources(all map[string]givenSource, languages []string) error {
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		s := all[name]
+		if !sourceName.MatchString(name) {
+			return wrong(fmt.Errorf("source %q: a name has letters, digits and dashes", name), "sources", name)
+		}
+		if s.URL != "" {
+			if u, err := url.Parse(s.URL); err != nil || u.Scheme != "https" || u.Host == "" {
+				return wrong(fmt.Errorf("source %s: url is %q, want an https address", name, s.URL), "sources", name, "url")
+			}
+		}
+		for _, lang := range languages {
+			if s.Title[lang] == "" {
+				return wrong(fmt.Errorf("source %s has no title for %s", name, lang), "sources", name, "title")
+			}
 		}
 	}
 	return nil
 }
 
-var yamlLine = regexp.MustCompile(`^\[(\d+):\d+\] `)
+var sourceName = regexp.MustCompile(`^[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*$`)
 
 // readYAML reads a file strictly: unknown and duplicate keys are refused.
-func readYAML(fsys fs.FS, name string, v any) error {
+func readYAML(fsys fs.FS, name string, v any) (string, placedText, error) {
 	data, err := fs.ReadFile(fsys, name)
 	if err != nil {
-		return fmt.Errorf("reading content: %w", err)
+		return "", placedText{}, fmt.Errorf("reading content: %w", err)
 	}
-	return decodeYAML(name, 0, data, v)
+	text := plainLines(data)
+	words, err := readWords(name, 0, text)
+	if err == nil {
+		err = words.decode(v)
+	}
+	return text, words, err
 }
 
-// decodeYAML gives errors the file's line; the text begins after skip lines.
-func decodeYAML(name string, skip int, data []byte, v any) error {
-	err := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict(), yaml.DisallowUnknownField()).Decode(v)
-	if err == nil {
-		return nil
-	}
-	if errors.Is(err, io.EOF) {
-		return fault{name, skip + 1, errors.New("there is nothing in it")}
-	}
-	line, message := 1, strings.SplitN(err.Error(), "\n", 2)[0]
-	if m := yamlLine.FindStringSubmatch(message); m != nil {
-		line, _ = strconv.Atoi(m[1])
-		message = strings.TrimPrefix(message, m[0])
-	}
-	return fault{name, skip + line, errors.New(message)}
+// plainLines is a text without a byte order mark, and with line ends as here.
+func plainLines(data []byte) string {
+	return string(bytes.ReplaceAll(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), []byte("\r\n"), []byte("\n")))
 }
 
 const fence = "---\n"
@@ -304,10 +306,10 @@ func loadSource(fsys fs.FS, slug, lang string) (source, error) {
 		return s, err
 	}
 	if s.front.Title == "" || s.front.Question == "" || s.front.Summary == "" {
-		return s, fault{s.file, 1, errors.New("front matter needs title, question and summary")}
+		return s, fault{s.file, begin(), errors.New("front matter needs title, question and summary")}
 	}
 	if n := len(s.front.Headlines); n != 3 && n != 4 {
-		return s, fault{s.file, 1, fmt.Errorf("front matter has %d headlines, want 3 or 4", n)}
+		return s, fault{s.file, s.frontWords.place("headlines"), fmt.Errorf("front matter has %d headlines, want 3 or 4", n)}
 	}
 	return s, nil
 }
@@ -322,19 +324,21 @@ func (s *source) read(fsys fs.FS, front any) error {
 		}
 		return fmt.Errorf("%s %s has no %s text: %w", what, s.slug, s.lang, err)
 	}
-	data = bytes.ReplaceAll(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), []byte("\r\n"), []byte("\n"))
-	rest, ok := bytes.CutPrefix(data, []byte(fence))
+	s.text = plainLines(data)
+	rest, ok := strings.CutPrefix(s.text, fence)
 	if !ok {
-		return fault{s.file, 1, errors.New("front matter is missing: the file begins with ---, its keys, and ---")}
+		return fault{s.file, begin(), errors.New("front matter is missing: the file begins with ---, its keys, and ---")}
 	}
-	head, body, ok := bytes.Cut(rest, []byte("\n"+fence))
+	head, body, ok := strings.Cut(rest, "\n"+fence)
 	if !ok {
-		return fault{s.file, 1, errors.New("front matter has no closing ---")}
+		return fault{s.file, begin(), errors.New("front matter has no closing ---")}
 	}
-	if err := decodeYAML(s.file, 1, head, front); err != nil {
+	if s.frontWords, err = readWords(s.file, 1, head); err != nil {
 		return err
 	}
-	s.head = string(head)
-	s.body = append(bytes.Repeat([]byte("\n"), lineAt(data, len(data)-len(body))-1), body...)
+	if err := s.frontWords.decode(front); err != nil {
+		return err
+	}
+	s.body = append(bytes.Repeat([]byte("\n"), strings.Count(s.text[:len(s.text)-len(body)], "\n")), body...)
 	return nil
 }

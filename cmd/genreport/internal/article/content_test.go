@@ -30,22 +30,22 @@ func TestLoadRefuses(t *testing.T) {
 		want string
 	}{
 		{"no site", without("site.yaml"), "site.yaml"},
-		{"unknown key", set("site.yaml", "title: {en: S}\nlanguages: [en]\nlanguage: [en]\n"), "site.yaml:3: "},
-		{"duplicate key", set("site.yaml", "title: {en: S}\nlanguages: [en]\ntitle: {en: T}\n"), "site.yaml:3: "},
+		{"unknown key", set("site.yaml", "title: {en: S}\nlanguages: [en]\nlanguage: [en]\n"), "site.yaml:3:1: "},
+		{"duplicate key", set("site.yaml", "title: {en: S}\nlanguages: [en]\ntitle: {en: T}\n"), "site.yaml:3:1: "},
 		{"language", set("site.yaml", "title: {de: S}\nlanguages: [de]\n"), `unknown language "de"`},
 		{"no language", set("site.yaml", "title: {en: S}\n"), "languages is empty"},
 		{"no title", set("site.yaml", "title: {zh: S}\nlanguages: [en]\n"), "title has nothing for en"},
 		{"no text", without("en/a.md"), "article a has no en text"},
-		{"no declarations", without("a.yaml"), "en/a.md:1: there is no a.yaml"},
-		{"no current broker", set("a.yaml", "series: S\nnumber: 1\n"), "a.yaml:1: brokers names no current"},
-		{"no number", set("a.yaml", "series: S\nbrokers: {current: b}\n"), "a.yaml:1: number counts from 1"},
-		{"empty", set("a.yaml", "\n"), "a.yaml:1: there is nothing in it"},
+		{"no declarations", without("a.yaml"), "en/a.md:1:1: there is no a.yaml"},
+		{"no current broker", set("a.yaml", "series: S\nnumber: 1\n"), "a.yaml:1:1: brokers names no current"},
+		{"no number", set("a.yaml", "series: S\nbrokers: {current: b}\n"), "a.yaml:1:1: number counts from 1"},
+		{"empty", set("a.yaml", "\n"), "a.yaml:1:1: there is nothing in it"},
 		{"bad yaml", set("a.yaml", "series: S\nnumber: [\n"), "a.yaml:"},
-		{"number that is none", set("a.yaml", "series: S\nnumber: one\nbrokers: {current: b}\n"), "a.yaml:2: "},
-		{"no front matter", set("en/a.md", "## H\n"), "en/a.md:1: front matter is missing"},
-		{"open front matter", set("en/a.md", "---\ntitle: T\n"), "en/a.md:1: front matter has no closing ---"},
-		{"front key", replace("summary:", "sumary:"), "en/a.md:4: "},
-		{"front key twice", replace("question:", "title:"), "en/a.md:3: "},
+		{"number that is none", set("a.yaml", "series: S\nnumber: one\nbrokers: {current: b}\n"), "a.yaml:2:9: "},
+		{"no front matter", set("en/a.md", "## H\n"), "en/a.md:1:1: front matter is missing"},
+		{"open front matter", set("en/a.md", "---\ntitle: T\n"), "en/a.md:1:1: front matter has no closing ---"},
+		{"front key", replace("summary:", "sumary:"), "en/a.md:4:1: unknown key \"sumary\"; did you mean \"summary\"?"},
+		{"front key twice", replace("question:", "title:"), "en/a.md:3:1: "},
 		{"no question", replace("question: A question?\n", ""), "front matter needs title, question and summary"},
 		{"two headlines", replace("  - {value: \"3\", label: c}\n", ""), "has 2 headlines, want 3"},
 	}
@@ -63,7 +63,7 @@ func TestLoadTellsAll(t *testing.T) {
 	fsys["b.yaml"] = &fstest.MapFile{Data: []byte("nothing: 1\n")}
 	fsys["c.yaml"] = &fstest.MapFile{Data: []byte("series: S\nnumber: 3\nbrokers: {current: b}\n")}
 	_, err := Load(fsys)
-	for _, want := range []string{"b.yaml:1: ", "article c has no en text"} {
+	for _, want := range []string{"b.yaml:1:1: ", "article c has no en text"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v; want %q", err, want)
 		}
@@ -75,7 +75,7 @@ func TestLoadWindowsText(t *testing.T) {
 	text := "\ufeff" + strings.ReplaceAll(testHead+"## H\n\n${x/y}\n", "\n", "\r\n")
 	fsys := testContent("en", "", text, "")
 	_, err := page(t, testData(), fsys)
-	if err == nil || !strings.Contains(err.Error(), "en/a.md:15: ") {
+	if err == nil || !strings.Contains(err.Error(), "en/a.md:15:3: ") {
 		t.Errorf("%v", err)
 	}
 }

@@ -32,19 +32,12 @@ type Erratum struct {
 }
 
 // checkErrata refuses corrections that don't say when, or not in all languages.
-func checkErrata(file, text string, all []erratumDeclared, languages []string) []error {
-	if len(all) == 0 {
-		return nil
-	}
-	words, err := readWords(file, 0, text)
-	if err != nil {
-		return []error{err}
-	}
+func checkErrata(file string, words placedText, all []erratumDeclared, languages []string) []error {
 	var bad faults
 	for i, e := range all {
 		n := strconv.Itoa(i)
 		if _, err := time.Parse(time.DateOnly, e.Date); err != nil {
-			bad.at(file, words.place("errata", n, "date"), fmt.Errorf("date of an erratum is %q, want the day of the correction as 2026-12-01", e.Date))
+			bad.at(file, words.value("errata", n, "date"), fmt.Errorf("date of an erratum is %q, want the day of the correction as 2026-12-01", e.Date))
 		}
 		for _, lang := range languages {
 			if e.text(lang) == "" {

@@ -60,11 +60,11 @@ func TestErrata(t *testing.T) {
 // What is wrong in a correction is told with its place in the YAML.
 func TestErrataRefuse(t *testing.T) {
 	for change, want := range map[[2]string]string{
-		{"2026-05-04", "4.5.2026"}:              `a.yaml:5:5: date of an erratum is "4.5.2026", want the day`,
-		{"2026-05-04", ""}:                      `a.yaml:5:5: date of an erratum is ""`,
-		{"    zh: \"吞吐", "    en2: \"吞吐"}:       "a.yaml:7: unknown field",
+		{"2026-05-04", "4.5.2026"}:              `a.yaml:5:11: date of an erratum is "4.5.2026", want the day`,
+		{"2026-05-04", ""}:                      `a.yaml:5:10: date of an erratum is ""`,
+		{"    zh: \"吞吐", "    en2: \"吞吐"}:       `a.yaml:7:5: unknown key "en2"; did you mean "en"?`,
 		{", zh: \"有一个名字写错了。\"", ""}:             "a.yaml:8:", // and that it has nothing for zh
-		{"channels/rate", "channels/rat"}:       `a.yaml:6:5: unknown metric "rat"; did you mean "rate"?`,
+		{"channels/rate", "channels/rat"}:       `a.yaml:6:65: unknown metric "rat"; did you mean "rate"?`,
 		{"The rate was", "## Rate\\n\\nIt was"}: "a.yaml:6:5: a block can't hold a heading",
 	} {
 		text := strings.Replace(testErrata, change[0], change[1], 1)
@@ -85,7 +85,7 @@ func TestErrataRefuse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprint(p.Loose); !strings.Contains(got, "{a.yaml 6 110}") {
+	if got := fmt.Sprint(p.Loose); !strings.Contains(got, "{{a.yaml 6 32} 110}") {
 		t.Errorf("%s", got)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"unicode/utf8"
 
 	"genreport/measure"
 )
@@ -34,7 +35,7 @@ func fuzzPage(t *testing.T, d Data, fsys fstest.MapFS) (Page, error) {
 		pages, err = c.Resolve(d)
 	}
 	if err != nil {
-		place := regexp.MustCompile(`^([a-z/]+\.(?:md|yaml)):([0-9]+): .`)
+		place := regexp.MustCompile(`^([a-z/]+\.(?:md|yaml)):([0-9]+):([0-9]+): .`)
 		var all []error
 		if joined, ok := err.(interface{ Unwrap() []error }); ok {
 			all = joined.Unwrap()
@@ -54,6 +55,12 @@ func fuzzPage(t *testing.T, d Data, fsys fstest.MapFS) (Page, error) {
 			file := fsys[m[1]]
 			if file == nil || line < 1 || line > 1+strings.Count(string(file.Data), "\n")+strings.Count(string(file.Data), "\r") { // YAML ends lines with either
 				t.Fatalf("a place that isn't there: %v", e)
+			}
+			// YAML counts lines for itself; in Markdown the column is one of the line, or right behind it.
+			if lines := strings.Split(plainLines(file.Data), "\n"); strings.HasSuffix(m[1], ".md") && !strings.Contains(string(file.Data), "\r") {
+				if column, _ := strconv.Atoi(m[3]); column < 1 || column > 1+utf8.RuneCountInString(lines[line-1]) {
+					t.Fatalf("a column that isn't there: %v", e)
+				}
 			}
 		}
 		return Page{}, err
@@ -164,7 +171,7 @@ func FuzzClaim(f *testing.F) {
 	}
 	d := fuzzData()
 	f.Fuzz(func(t *testing.T, declared, words string) {
-		if w, err := readWordings(words); err == nil && (w.Holds == "" || w.Fails == "" || w.Undecided == "") {
+		if w, err := readWordings(words, 0, map[string]int{}); err == nil && (w.Holds == "" || w.Fails == "" || w.Undecided == "") {
 			t.Fatalf("%q gives %+v without an error", words, w)
 		}
 		if strings.ContainsAny(words, "}\n\r") {

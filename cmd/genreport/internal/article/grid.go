@@ -56,7 +56,7 @@ type GridRow struct {
 // check refuses what can't be a table.
 func (d tableDeclared) check(r *resolver, at placedText, bad *faults) bool {
 	before := len(bad.list)
-	fail := func(err error, path ...string) { bad.at(at.file, at.place(path...), err) }
+	fail := func(err error, path ...string) { bad.at(at.file, at.value(path...), err) }
 	known, ok := r.data.catalog[d.Experiment]
 	if !ok {
 		fail(unknown("experiment", d.Experiment, keys(r.data.catalog)), "experiment")
@@ -197,6 +197,7 @@ func (s source) grid(r *resolver, id string, line int, body string, bad *faults)
 		g.Head = append(g.Head, c.name)
 	}
 	defer r.standAt(text)()
+	defer r.within(d.Experiment)()
 	for _, row := range rows {
 		line := GridRow{Name: row.name}
 		if row.metric != "" {
@@ -209,7 +210,7 @@ func (s source) grid(r *resolver, id string, line int, body string, bad *faults)
 				in.name = d.Metric
 			}
 			v, err := r.lookup(in, ref{})
-			bad.at(at.file, at.top, err)
+			bad.at(at.file, at.placeOf(err), err)
 			line.Cells = append(line.Cells, v.html(r.lang))
 		}
 		g.Rows = append(g.Rows, line)
@@ -261,8 +262,9 @@ type givenWords struct {
 func (s source) parameters(r *resolver, experiment string, line int, body string, bad *faults) *Given {
 	before := len(bad.list)
 	at := place{line, 1}
+	defer r.within(experiment)()
 	if _, ok := r.data.catalog[experiment]; !ok {
-		bad.at(s.file, at, unknown("experiment", experiment, keys(r.data.catalog)))
+		bad.at(s.file, s.infoPlace(line, experiment), unknown("experiment", experiment, keys(r.data.catalog)))
 		return nil
 	}
 	text, err := readWords(s.file, line, body)

@@ -234,7 +234,7 @@ func (refRenderer) RegisterFuncs(reg renderer.NodeRendererFuncRegisterer) {
 
 // headingIDs makes ids from headings in any script: letters and digits stay,
 // the rest becomes dashes; an id that is taken gets a number. Those of figures
-// (f-), claims (c-) and evidence (e-) are kept apart.
+// (f-), claims (c-), evidence (e-) and sources (g-) are kept apart.
 type headingIDs struct{ taken map[string]bool }
 
 func (h *headingIDs) Generate(value []byte, _ ast.NodeKind) []byte {
@@ -251,7 +251,7 @@ func (h *headingIDs) Generate(value []byte, _ ast.NodeKind) []byte {
 	if base == "" {
 		base = "section"
 	}
-	if len(base) > 1 && base[1] == '-' && strings.IndexByte("cef", base[0]) >= 0 {
+	if len(base) > 1 && base[1] == '-' && strings.IndexByte("cefg", base[0]) >= 0 {
 		base = "s-" + base
 	}
 	id := base
@@ -266,16 +266,17 @@ func (h *headingIDs) Put(value []byte) { h.taken[string(value)] = true }
 
 // document is parsed Markdown.
 type document struct {
-	md     goldmark.Markdown
-	style  style
-	source []byte
-	root   ast.Node
+	md      goldmark.Markdown
+	style   style
+	source  []byte
+	root    ast.Node
+	written written // the source, with its places
 }
 
 func parseMarkdown(source []byte, s style) document {
 	md := newMarkdown(s)
 	ctx := parser.NewContext(parser.WithIDs(&headingIDs{taken: map[string]bool{}}))
-	return document{md, s, source, md.Parser().Parse(text.NewReader(source), parser.WithContext(ctx))}
+	return document{md: md, style: s, source: source, root: md.Parser().Parse(text.NewReader(source), parser.WithContext(ctx))}
 }
 
 func (d document) render(n ast.Node) (template.HTML, error) {
@@ -390,6 +391,9 @@ func (d document) check(n ast.Node) (offset int, err error) {
 	case *ast.RawHTML:
 		if n.Segments.Len() > 0 {
 			s := n.Segments.At(0)
+			if bytes.HasPrefix(d.source[s.Start:], []byte("</")) && afterHTML(n) {
+				return -1, nil // what it closes has been told
+			}
 			return s.Start, d.checkHTML(d.source[s.Start:n.Segments.At(n.Segments.Len()-1).Stop])
 		}
 	case *ast.HTMLBlock:
@@ -413,6 +417,16 @@ func (d document) check(n ast.Node) (offset int, err error) {
 		}
 	}
 	return -1, nil
+}
+
+// afterHTML reports whether other HTML stands before a piece of it in its text.
+func afterHTML(n ast.Node) bool {
+	for before := n.PreviousSibling(); before != nil; before = before.PreviousSibling() {
+		if _, ok := before.(*ast.RawHTML); ok {
+			return true
+		}
+	}
+	return false
 }
 
 func (d document) checkHTML(text []byte) error {

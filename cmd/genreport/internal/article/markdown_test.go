@@ -147,19 +147,19 @@ func TestTables(t *testing.T) {
 func TestMarkdownRefuses(t *testing.T) {
 	const notPassed = "HTML is not passed on"
 	for body, want := range map[string]string{
-		"a\nb <b>c</b>\n":                                           "en/a.md:16: " + notPassed,
-		"a\n\n<div>\n${channels/rate}\n</div>\n":                    "en/a.md:17: " + notPassed,
-		"<!-- comment -->\n":                                        "en/a.md:15: " + notPassed,
-		"[x](javascript:alert(1))\n":                                `en/a.md:15: a link can't lead to an address that begins with "javascript:"`,
+		"a\nb <b>c</b>\n":                                           "en/a.md:16:3: " + notPassed,
+		"a\n\n<div>\n${channels/rate}\n</div>\n":                    "en/a.md:17:1: " + notPassed,
+		"<!-- comment -->\n":                                        "en/a.md:15:1: " + notPassed,
+		"[x](javascript:alert(1))\n":                                `en/a.md:15:1: a link can't lead to an address that begins with "javascript:"`,
 		"[x](javascript&colon;alert(1))\n":                          `begins with "javascript:"`,
 		"[x](java&#10;script:alert(1))\n":                           `begins with "javascript:"`,
 		"[x](JAVASCRIPT%3Aalert(1))\n":                              `begins with "javascript:"`,
 		"<vbscript:x>\n":                                            `begins with "vbscript:"`,
 		"![x](data:text/html;base64,x)\n":                           `begins with "data:"`,
-		"one[^a]\n\n[^b]: other\n":                                  "en/a.md:15: the footnote [^a] has no text",
-		"```claim c\nholds: \"# a\"\nfails: b\nundecided: c\n```\n": "en/a.md:15: a claim's words can't have a heading",
-		"```claim c\nholds: \"a[^n]\\n\\n[^n]: x\"\nfails: b\nundecided: c\n```\n": "en/a.md:15: a claim's words can't have a footnote",
-		"```claim c\nholds: a[^n]\nfails: b\nundecided: c\n```\n":                  "en/a.md:15: the footnote [^n] has no text",
+		"one[^a]\n\n[^b]: other\n":                                  "en/a.md:15:4: the footnote [^a] has no text",
+		"```claim c\nholds: \"# a\"\nfails: b\nundecided: c\n```\n": "en/a.md:16:11: a claim's words can't have a heading",
+		"```claim c\nholds: \"a[^n]\\n\\n[^n]: x\"\nfails: b\nundecided: c\n```\n": "en/a.md:16:10: a claim's words can't have a footnote",
+		"```claim c\nholds: a[^n]\nfails: b\nundecided: c\n```\n":                  "en/a.md:16:9: the footnote [^n] has no text",
 	} {
 		fsys := testContent("en", testHead, "## H\n\n"+body, "claims: {c: {is: greater, experiment: channels, metric: rate, case: {client: go, channels: '2000'}, than: {client: go, channels: '1000'}}}\n")
 		if _, err := page(t, testData(), fsys); err == nil || !strings.Contains(err.Error(), want) {
@@ -181,10 +181,10 @@ func TestHTMLOnRequest(t *testing.T) {
 		}
 	}
 	for body, want := range map[string]string{
-		"<script>x</script>\n":              "en/a.md:16: a page has no script",
+		"<script>x</script>\n":              "en/a.md:16:1: a page has no script",
 		"a < SCRIPT src=x>\n":               "",
-		"a <SCRIPT src=x>b\n":               "en/a.md:16: a page has no script",
-		"<div>\n${channels/rate}\n</div>\n": "en/a.md:16: a reference can't stand in a block of HTML",
+		"a <SCRIPT src=x>b\n":               "en/a.md:16:3: a page has no script",
+		"<div>\n${channels/rate}\n</div>\n": "en/a.md:16:1: a reference can't stand in a block of HTML",
 	} {
 		_, err := page(t, testData(), testContent("en", head, "## H\n\n"+body, ""))
 		if got := ""; err != nil {

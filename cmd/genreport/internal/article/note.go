@@ -59,7 +59,7 @@ func (s source) setup(r *resolver, line int, body string, bad *faults) *Setup {
 	}
 	if w.Experiment != "" {
 		commands, err := r.commands(w.Experiment, w.Where)
-		bad.at(s.file, text.place("experiment"), err)
+		bad.at(s.file, text.placeOf(err), err)
 		out.Commands = strings.Trim(out.Commands+"\n"+strings.Join(commands, "\n"), "\n")
 	}
 	if out.Text == "" && out.Config == "" && out.Commands == "" {
@@ -76,7 +76,7 @@ func (s source) setup(r *resolver, line int, body string, bad *faults) *Setup {
 func (r *resolver) commands(experiment string, where measure.Labels) ([]string, error) {
 	known, ok := r.data.catalog[experiment]
 	if !ok {
-		return nil, unknown("experiment", experiment, keys(r.data.catalog))
+		return nil, wrong(unknown("experiment", experiment, keys(r.data.catalog)), "experiment")
 	}
 	aliases := []string{where[brokerLabel]}
 	if aliases[0] == "" {
@@ -130,7 +130,7 @@ func (s source) callout(r *resolver, info string, line int, body string, bad *fa
 	}
 	out := &Callout{Kind: kind}
 	if title = strings.TrimSpace(title); title != "" {
-		out.Title = s.sayHTML(r, placedText{file: s.file, top: at}, title, bad)
+		out.Title = s.sayHTML(r, placedText{file: s.file, top: s.infoPlace(line, title)}, title, bad)
 	}
 	out.Text = template.HTML(s.passage(r, body, place{line + 1, 1}, bad))
 	if len(bad.list) > before {

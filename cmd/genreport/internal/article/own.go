@@ -17,7 +17,7 @@ type ownBlocks struct {
 // ownBlock makes one of them; false where something is wrong.
 func (s source) ownBlock(r *resolver, have *ownBlocks, kind, info string, line int, body string, bad *faults) (Block, bool) {
 	have.count(kind, info, s.file, line)
-	r.line = line
+	r.here = Place{s.file, line, 1}
 	var b Block
 	switch kind {
 	case "table", "demo":
@@ -64,7 +64,7 @@ func (o *ownBlocks) count(kind, info, file string, line int) {
 	for slices.ContainsFunc(o.shapes, func(u Used) bool { return u.Key == ordinal(name, n) }) {
 		n++
 	}
-	o.shapes = append(o.shapes, Used{ordinal(name, n), file, line})
+	o.shapes = append(o.shapes, Used{Place: Place{file, line, 1}, Key: ordinal(name, n)})
 }
 
 func ordinal(name string, n int) string {
@@ -84,7 +84,7 @@ func (s source) unshown(have ownBlocks, bad *faults) {
 		for _, id := range slices.Sorted(slices.Values(ids)) {
 			if !have.shown[kind+" "+id] {
 				p := all.place(kind+"s", id)
-				bad.add(s.file, 1, fmt.Errorf("%s %s is declared at %s:%d and not shown here", kind, id, s.sharedFile, p.line))
+				bad.at(s.file, begin(), fmt.Errorf("%s %s is declared at %s:%d and not shown here", kind, id, s.sharedFile, p.line))
 			}
 		}
 	}

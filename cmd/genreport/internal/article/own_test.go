@@ -86,7 +86,7 @@ func TestParameters(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := p.Blocks[0].Given
-	if len(g.Rows) != 2 || g.Rows[0].Key != "queue" || g.Rows[0].Value != "classic" || g.Rows[0].Name != "Kind &lt;b&gt;" || g.Rows[1].Value != "100,000" {
+	if len(g.Rows) != 2 || g.Rows[0].Key != "queue" || textOf(string(g.Rows[0].Value)) != "classic" || g.Rows[0].Name != "Kind &lt;b&gt;" || textOf(string(g.Rows[1].Value)) != "100,000" {
 		t.Errorf("%+v", g)
 	}
 	if g.Data.Href != "data/20260504T030201Z/channels.json" {
@@ -172,41 +172,41 @@ func TestBlocksRefuse(t *testing.T) {
 		body, declared, want string
 	}{
 		"block":                    {"```tabel t\ntitle: T\n```\n", "", "unknown block \"tabel\"; did you mean \"table\"?"},
-		"table id":                 {"```table s\ntitle: T\n```\n" + table, testTable, md(1, 1) + "unknown table \"s\"; did you mean \"t\"?"},
+		"table id":                 {"```table s\ntitle: T\n```\n" + table, testTable, md(1, 10) + "unknown table \"s\"; did you mean \"t\"?"},
 		"table twice":              {table + "\n" + table, testTable, md(5, 1) + "table t is there twice"},
 		"table not shown":          {"x\n", testTable, "table t is declared at a.yaml:5 and not shown here"},
 		"table key in Markdown":    {"```table t\ntitel: T\n```\n", testTable, md(2, 1) + "unknown key \"titel\"; did you mean \"title\"?"},
 		"table key in YAML":        {table, strings.Replace(testTable, "metric:", "metrik:", 1), yaml(7, 5) + "unknown key \"metrik\"; did you mean \"metric\"?"},
-		"table experiment":         {table, strings.Replace(testTable, ": channels\n", ": chanels\n", 1), yaml(6, 5) + "unknown experiment \"chanels\"; did you mean \"channels\"?"},
-		"table metric":             {table, strings.Replace(testTable, "rate", "rat", 1), yaml(7, 5) + "unknown metric \"rat\"; did you mean \"rate\"?"},
-		"table label":              {table, strings.Replace(testTable, "columns: client", "columns: clint", 1), yaml(9, 5) + "unknown label \"clint\"; did you mean \"client\"?"},
-		"table where":              {table, testTable + "    where: {client: goo}\n", yaml(10, 13) + "unknown value of client \"goo\"; did you mean \"go\"?"},
-		"table unit":               {table, testTable + "    unit: MiB\n", yaml(10, 5) + "unit=MiB does not fit"},
+		"table experiment":         {table, strings.Replace(testTable, ": channels\n", ": chanels\n", 1), yaml(6, 17) + "unknown experiment \"chanels\"; did you mean \"channels\"?"},
+		"table metric":             {table, strings.Replace(testTable, "rate", "rat", 1), yaml(7, 13) + "unknown metric \"rat\"; did you mean \"rate\"?"},
+		"table label":              {table, strings.Replace(testTable, "columns: client", "columns: clint", 1), yaml(9, 14) + "unknown label \"clint\"; did you mean \"client\"?"},
+		"table where":              {table, testTable + "    where: {client: goo}\n", yaml(10, 21) + "unknown value of client \"goo\"; did you mean \"go\"?"},
+		"table unit":               {table, testTable + "    unit: MiB\n", yaml(10, 11) + "unit=MiB does not fit"},
 		"table name":               {"```table t\ntitle: T\nnames: {gp: x}\n```\n", testTable, md(3, 9) + "unknown row or column \"gp\"; did you mean \"go\"?"},
-		"table title reference":    {"```table t\ntitle: ${channels/rat client=go}\n```\n", testTable, md(2, 1) + "unknown metric \"rat\"; did you mean \"rate\"?"},
-		"given experiment":         {"```given chanels\ntitle: T\n```\n", "", md(1, 1) + "unknown experiment \"chanels\"; did you mean \"channels\"?"},
+		"table title reference":    {"```table t\ntitle: ${channels/rat client=go}\n```\n", testTable, md(2, 19) + "unknown metric \"rat\"; did you mean \"rate\"?"},
+		"given experiment":         {"```given chanels\ntitle: T\n```\n", "", md(1, 10) + "unknown experiment \"chanels\"; did you mean \"channels\"?"},
 		"given parameter":          {"```given channels\ntitle: T\nparameters:\n  message: {name: M}\n```\n", "", md(4, 3) + "unknown parameter \"message\"; did you mean \"messages\"?"},
 		"given key":                {"```given channels\ntitle: T\nparameters:\n  messages: {nam: M}\n```\n", "", md(4, 14) + "unknown key \"nam\"; did you mean \"name\"?"},
 		"setup key":                {"```setup\ntitle: T\ncomands: x\n```\n", "", md(3, 1) + "unknown key \"comands\"; did you mean \"commands\"?"},
-		"setup experiment":         {"```setup\ntitle: T\nexperiment: chanels\n```\n", "", md(3, 1) + "unknown experiment \"chanels\"; did you mean \"channels\"?"},
+		"setup experiment":         {"```setup\ntitle: T\nexperiment: chanels\n```\n", "", md(3, 13) + "unknown experiment \"chanels\"; did you mean \"channels\"?"},
 		"empty setup":              {"```setup\n```\n", "", md(1, 1) + "there is nothing in it"},
 		"callout kind":             {"```callout warnung\nx\n```\n", "", md(1, 12) + "unknown kind of callout \"warnung\"; did you mean \"warning\"?"},
-		"callout reference":        {"```callout note\nx\n\ny ${channels/rat client=go}\n```\n", "", md(4, 1) + "unknown metric \"rat\"; did you mean \"rate\"?"},
+		"callout reference":        {"```callout note\nx\n\ny ${channels/rat client=go}\n```\n", "", md(4, 14) + "unknown metric \"rat\"; did you mean \"rate\"?"},
 		"callout heading":          {"```callout note\n## x\n```\n", "", md(2, 1) + "a block can't hold a heading"},
 		"callout HTML":             {"```callout note\n<b>x</b>\n```\n", "", md(2, 1) + "HTML is not passed on"},
-		"demo id":                  {"```demo e\ntitle: T\n```\n" + demoBody, testDemo, md(1, 1) + "unknown demonstration \"e\"; did you mean \"d\"?"},
+		"demo id":                  {"```demo e\ntitle: T\n```\n" + demoBody, testDemo, md(1, 9) + "unknown demonstration \"e\"; did you mean \"d\"?"},
 		"demo kind":                {demoBody, strings.Replace(testDemo, "kind: queue", "kind: quee", 1), yaml(8, 11) + "unknown kind of object \"quee\"; did you mean \"queue\"?"},
 		"demo key":                 {demoBody, strings.Replace(testDemo, "kind: queue", "kin: queue", 1), yaml(8, 11) + "unknown key \"kin\"; did you mean \"kind\"?"},
 		"demo place":               {demoBody, strings.Replace(testDemo, "at: [2, 1]", "at: [2, 0]", 1), yaml(8, 24) + "at is [column, row]"},
 		"demo link":                {demoBody, strings.Replace(testDemo, "from: app", "from: apps", 1), yaml(10, 13) + "unknown object \"apps\"; did you mean \"app\"?"},
 		"demo state":               {demoBody, strings.Replace(testDemo, "active: [app]", "active: [ap]", 1), yaml(13, 18) + "unknown object or link \"ap\"; did you mean \"app\"?"},
 		"demo message":             {demoBody, strings.Replace(testDemo, "messages: {pub", "messages: {pubs", 1), yaml(16, 20) + "unknown link \"pubs\"; did you mean \"pub\"?"},
-		"demo label reference":     {demoBody, strings.Replace(testDemo, "channels/rate", "channels/rat", 1), yaml(17, 18) + "unknown metric \"rat\"; did you mean \"rate\"?"},
+		"demo label reference":     {demoBody, strings.Replace(testDemo, "channels/rate", "channels/rat", 1), yaml(17, 33) + "unknown metric \"rat\"; did you mean \"rate\"?"},
 		"demo step":                {strings.Replace(demoBody, "  two:", "  tow:", 1), testDemo, md(6, 3) + "unknown step \"tow\"; did you mean \"two\"?"},
 		"demo step without words":  {strings.Replace(demoBody, "title: Second, ", "", 1), testDemo, md(6, 3) + "step two needs a title and a caption"},
 		"demo object without name": {strings.Replace(demoBody, ", q: Q", "", 1), testDemo, md(3, 1) + "object q has no name"},
 		"demo name":                {strings.Replace(demoBody, "q: Q", "q: Q, ap: A", 1), testDemo, md(3, 25) + "unknown object \"ap\"; did you mean \"app\"?"},
-		"demo caption reference":   {strings.Replace(demoBody, "given/7", "channels/rat client=go", 1), testDemo, md(5, 23) + "unknown metric \"rat\"; did you mean \"rate\"?"},
+		"demo caption reference":   {strings.Replace(demoBody, "given/7", "channels/rat client=go", 1), testDemo, md(5, 53) + "unknown metric \"rat\"; did you mean \"rate\"?"},
 		"demo yaml":                {strings.Replace(demoBody, "title: T", "title: [T", 1), testDemo, "en/a.md:"},
 	} {
 		_, err := page(t, testData(), testContent("en", testHead, c.body, c.declared))

@@ -32,12 +32,21 @@ type Page struct {
 	Used       []Used   // results that it refers to
 	Shapes     []Used   // its blocks, each counted within its kind: both languages should have the same
 	Loose      []Loose  // numbers that were typed in
+	Given      []GivenFrom
+	Unsourced  []Loose // given numbers that don't say where they are from
+}
+
+// GivenFrom is where numbers are from that nobody measured here.
+type GivenFrom struct {
+	ID     string // unique on the page
+	Title  string
+	Href   string   // an address, or a place on the page; may be ""
+	Values []string // as the text gives them, in order
 }
 
 // Unmet is a reference without a number, and where it stands.
 type Unmet struct {
-	File   string // within the content
-	Line   int
+	Place
 	Reason string
 }
 

@@ -1,10 +1,8 @@
 package article
 
 import (
-	"bytes"
-	"cmp"
 	"errors"
-	"fmt"
+	"html/template"
 	"reflect"
 	"regexp"
 	"slices"
@@ -16,33 +14,6 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// placedFault is an error in content, with line and column.
-type placedFault struct {
-	fault
-	column int
-}
-
-func (f placedFault) Error() string {
-	return fmt.Sprintf("%s:%d:%d: %v", f.file, f.line, max(f.column, 1), f.err)
-}
-
-// at adds an error at a line and column.
-func (f *faults) at(file string, p place, err error) {
-	if err == nil || errors.Is(err, errFaulty) {
-		return
-	}
-	var placed placedFault
-	if !errors.As(err, &placed) { // one that knows its place keeps it
-		placed = placedFault{fault{file, p.line, err}, p.column}
-	}
-	if !slices.ContainsFunc(f.list, func(have error) bool { return have.Error() == placed.Error() }) {
-		f.list = append(f.list, placed)
-	}
-}
-
-// place is a line and a column, from 1.
-type place struct{ line, column int }
-
 // placedText is YAML whose places are those of the file it stands in.
 type placedText struct {
 	file string
@@ -50,13 +21,12 @@ type placedText struct {
 	root ast.Node // may be nil
 }
 
-// readWords parses the text that begins after skip lines of a file. column is
-// that of the whole's name.
+// readWords parses the text that begins after skip lines of a file.
 func readWords(file string, skip int, text string) (placedText, error) {
 	w := placedText{file: file, top: place{max(skip, 1), 1}}
 	parsed, err := parser.ParseBytes([]byte(strings.Repeat("\n", skip)+text), 0)
 	if err != nil {
-		return w, yamlFault(file, w.top, err, nil)
+		return w, yamlFault(file, w.top, nil, err, nil)
 	}
 	for _, d := range parsed.Docs {
 		if d.Body != nil {
@@ -95,7 +65,7 @@ func child(n ast.Node, key string) (at, value ast.Node) {
 			return n.Key, n.Value
 		}
 	case *ast.SequenceNode:
-		if i, err := strconv.Atoi(key); err == nil && i < len(n.Values) {
+		if i, err := strconv.Atoi(key); err == nil && i >= 0 && i < len(n.Values) {
 			return n.Values[i], n.Values[i]
 		}
 	}
@@ -123,7 +93,21 @@ func (w placedText) keysOf() []string {
 	return out
 }
 
-// place is where an entry stands, or the innermost of what holds it.
+// has reports whether there is an entry.
+func (w placedText) has(path ...string) bool {
+	n := w.root
+	for _, key := range path {
+		at, value := child(n, key)
+		if at == nil {
+			return false
+		}
+		n = value
+	}
+	return true
+}
+
+// place is where an entry stands, its key if it has one, or the innermost of
+// what holds it.
 func (w placedText) place(path ...string) place {
 	p, n := w.top, w.root
 	for _, key := range path {
@@ -131,22 +115,74 @@ func (w placedText) place(path ...string) place {
 		if at == nil {
 			break
 		}
-		if t := at.GetToken(); t != nil && t.Position != nil {
-			p = place{t.Position.Line, t.Position.Column}
-		}
+		p = placeOfNode(at, p)
 		n = value
 	}
 	return p
+}
+
+// value is where the value of an entry stands, or the innermost of what holds it.
+func (w placedText) value(path ...string) place {
+	p, n := w.top, w.root
+	for _, key := range path {
+		at, value := child(n, key)
+		if at == nil {
+			break
+		}
+		p = placeOfNode(at, p)
+		n = value
+	}
+	if w.has(path...) && n != nil && len(path) > 0 {
+		switch n.(type) {
+		case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.NullNode:
+			return placeOfNode(n, p)
+		}
+	}
+	return p
+}
+
+// placeOf is that of an error about an entry, or about a part of it. A label and its
+// value are under the key that the part names, or under one of those that have labels.
+func (w placedText) placeOf(err error, path ...string) place {
+	e, ok := errors.AsType[partError](err)
+	if !ok {
+		return w.place(path...)
+	}
+	if len(e.part) == 3 && e.part[0] == partLabel {
+		return w.place(append(slices.Clone(path), e.part[1:]...)...)
+	}
+	if len(e.part) == 3 && e.part[0] == partValue {
+		return w.value(append(slices.Clone(path), e.part[1:]...)...)
+	}
+	if len(e.part) == 2 && (e.part[0] == partLabel || e.part[0] == partValue) {
+		for _, key := range []string{"case", "than", "where", "over", "x", "series", "rows", "columns"} {
+			label := append(slices.Clone(path), key, e.part[1])
+			if w.has(label...) && e.part[0] == partValue {
+				return w.value(label...)
+			} else if w.has(label...) {
+				return w.place(label...)
+			}
+		}
+		return w.place(path...)
+	}
+	return w.value(append(slices.Clone(path), e.part...)...)
+}
+
+func placeOfNode(n ast.Node, otherwise place) place {
+	if t := n.GetToken(); t != nil && t.Position != nil {
+		return place{t.Position.Line, t.Position.Column}
+	}
+	return otherwise
 }
 
 // decode is strict: what isn't known is refused, with its place and what was
 // probably meant.
 func (w placedText) decode(v any) error {
 	if w.root == nil {
-		return placedFault{fault{w.file, w.top.line, errors.New("there is nothing in it")}, w.top.column}
+		return fault{w.file, w.top, errors.New("there is nothing in it")}
 	}
 	if err := yaml.NodeToValue(w.root, v, yaml.Strict(), yaml.DisallowUnknownField()); err != nil {
-		return yamlFault(w.file, w.top, err, v)
+		return yamlFault(w.file, w.top, w.root, err, v)
 	}
 	return nil
 }
@@ -156,7 +192,7 @@ var (
 	unknownField = regexp.MustCompile(`^unknown field "(.*)"$`)
 )
 
-func yamlFault(file string, p place, err error, v any) error {
+func yamlFault(file string, p place, root ast.Node, err error, v any) error {
 	message := strings.SplitN(err.Error(), "\n", 2)[0]
 	if m := yamlPlace.FindStringSubmatch(message); m != nil {
 		p.line, _ = strconv.Atoi(m[1])
@@ -165,55 +201,177 @@ func yamlFault(file string, p place, err error, v any) error {
 	}
 	out := errors.New(message)
 	if m := unknownField.FindStringSubmatch(message); m != nil && v != nil {
-		out = unknown("key", m[1], yamlNames(reflect.TypeOf(v)))
+		out = unknown("key", m[1], namesAt(root, reflect.TypeOf(v), p))
 	}
-	return placedFault{fault{file, p.line, out}, p.column}
+	return fault{file, p, out}
 }
 
-// yamlNames are the keys that a type may have, at any depth.
-func yamlNames(t reflect.Type) []string {
-	var out []string
+// namesAt are the keys that may stand at a place: those of the type that is read
+// from the mapping which has a key there.
+func namesAt(n ast.Node, t reflect.Type, p place) []string {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	entries := map[string]ast.Node{}
+	switch n := n.(type) {
+	case *ast.AnchorNode:
+		return namesAt(n.Value, t, p)
+	case *ast.TagNode:
+		return namesAt(n.Value, t, p)
+	case *ast.SequenceNode:
+		for _, v := range n.Values {
+			if t.Kind() == reflect.Slice {
+				if names := namesAt(v, t.Elem(), p); names != nil {
+					return names
+				}
+			}
+		}
+		return nil
+	case *ast.MappingNode:
+		for _, v := range n.Values {
+			entries[keyText(v.Key)] = v.Value
+			if placeOfNode(v.Key, place{}) == p {
+				return yamlNames(t)
+			}
+		}
+	case *ast.MappingValueNode:
+		entries[keyText(n.Key)] = n.Value
+		if placeOfNode(n.Key, place{}) == p {
+			return yamlNames(t)
+		}
+	}
+	for key, value := range entries {
+		if within := fieldType(t, key); within != nil {
+			if names := namesAt(value, within, p); names != nil {
+				return names
+			}
+		}
+	}
+	return nil
+}
+
+// fieldType is the type that is read from the value of a key; nil where there is
+// none.
+func fieldType(t reflect.Type, key string) reflect.Type {
 	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Map:
-		return yamlNames(t.Elem())
+	case reflect.Map:
+		return t.Elem()
 	case reflect.Struct:
 		for i := range t.NumField() {
-			name, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ",")
-			if name == "" {
-				continue
+			if name, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ","); name == key {
+				return t.Field(i).Type
 			}
-			out = append(append(out, name), yamlNames(t.Field(i).Type)...)
 		}
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return nil
 }
 
-// shared are the words of SLUG.yaml.
-func (s source) sharedWords() (placedText, error) { return readWords(s.sharedFile, 0, s.sharedText) }
-
-// passage renders Markdown with references that stands in a block of its own,
-// from a place of the file on; its lines are told as the file's.
-func (s source) passage(r *resolver, text string, at place, bad *faults) string {
-	in := s
-	in.body = append(bytes.Repeat([]byte("\n"), at.line-1), text...)
-	doc := parseMarkdown(in.body, style{s.lang, s.front.HTML})
-	before := len(bad.list)
-	in.resolveRefs(r, doc, bad)
-	for i, err := range bad.list[before:] { // the column is that of the text
-		if f, ok := errors.AsType[fault](err); ok {
-			bad.list[before+i] = placedFault{f, cmp.Or(at.column, 1)}
+// yamlNames are the keys that a type has.
+func yamlNames(t reflect.Type) []string {
+	var out []string
+	if t.Kind() == reflect.Struct {
+		for i := range t.NumField() {
+			if name, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ","); name != "" {
+				out = append(out, name)
+			}
 		}
 	}
-	r.looseText(doc.root, in.body, func(offset int) int { return lineAt(in.body, offset) })
+	return out
+}
+
+// sharedWords are the words of SLUG.yaml.
+func (s source) sharedWords() (placedText, error) {
+	if s.sharedText == "" { // of an aside
+		return placedText{file: s.sharedFile, top: begin()}, nil
+	}
+	return readWords(s.sharedFile, 0, s.sharedText)
+}
+
+// raw is the text of one of the article's files, as it is written.
+func (s source) raw(file string) string {
+	if file == s.sharedFile {
+		return s.sharedText
+	}
+	return s.text
+}
+
+// scalar is a text of YAML with its places in the file.
+func (s source) scalar(file string, p place, text string) written {
+	return scalar(file, s.raw(file), p, text)
+}
+
+// passage renders Markdown with references that stands in a block of its own,
+// from a place of the file on, which may be that of its key.
+func (s source) passage(r *resolver, text string, at place, bad *faults) string {
+	w := s.scalar(s.file, at, text)
+	doc := parseMarkdown([]byte(text), style{s.lang, s.front.HTML})
+	doc.written = w
+	s.resolveRefs(r, doc, bad)
+	r.looseText(doc)
 	var b strings.Builder
 	for n := doc.root.FirstChild(); n != nil; n = n.NextSibling() {
 		if kind := n.Kind().String(); kind == "Heading" || kind == "FootnoteList" {
-			bad.at(s.file, at, fmt.Errorf("a block can't hold a %s: its id might be taken", strings.ToLower(strings.TrimSuffix(kind, "List"))))
+			bad.at(s.file, at, errors.New("a block can't hold a "+strings.ToLower(strings.TrimSuffix(kind, "List"))+": its id might be taken"))
 		}
 		h, err := doc.render(n)
 		bad.at(s.file, at, err)
 		b.WriteString(string(h))
 	}
 	return b.String()
+}
+
+// say resolves text for where no markup goes. Its words are in the file and at
+// the place that where tells.
+func (s source) say(r *resolver, where placedText, text string, bad *faults, path ...string) string {
+	w := s.scalar(where.file, where.place(path...), text)
+	r.prose(w)
+	out, err := r.plain(w)
+	bad.at(where.file, where.place(path...), err)
+	return out
+}
+
+// sayHTML is the same for where markup may go.
+func (s source) sayHTML(r *resolver, where placedText, text string, bad *faults, path ...string) template.HTML {
+	w := s.scalar(where.file, where.place(path...), text)
+	r.prose(w)
+	out, err := r.inline(w, ref{})
+	bad.at(where.file, where.place(path...), err)
+	return out
+}
+
+// standAt makes the resolver tell a place; the result takes it back.
+func (r *resolver) standAt(where placedText, path ...string) func() {
+	before := r.here
+	p := where.place(path...)
+	r.here = Place{where.file, p.line, p.column}
+	return func() { r.here = before }
+}
+
+// declaredIn reads what SLUG.yaml declares under a key and an id, with its words.
+func declaredIn[T any](s source, key, what, id string, ids []string, line int, bad *faults) (d T, at placedText, ok bool) {
+	if !slices.Contains(ids, id) {
+		bad.at(s.file, s.infoPlace(line, id), unknown(what, id, ids))
+		return d, at, false
+	}
+	all, err := s.sharedWords()
+	if err == nil {
+		at = all.within(key, id)
+		err = at.decode(&d)
+	}
+	if err != nil {
+		bad.at(s.sharedFile, at.top, err)
+		return d, at, false
+	}
+	return d, at, true
+}
+
+// infoPlace is where a word of a block's first line stands.
+func (s source) infoPlace(line int, word string) place {
+	start := offsetOf(s.text, place{line, 1})
+	first, _, _ := strings.Cut(s.text[start:], "\n")
+	_, after, ok := strings.Cut(first, " ") // the kind of block
+	if at := strings.Index(after, word); ok && at >= 0 {
+		return placeIn(s.text, start+len(first)-len(after)+at)
+	}
+	return place{line, 1}
 }

@@ -22,17 +22,21 @@ type resolver struct {
 	data     Data
 	lang     string
 	brokers  map[string]string // alias -> label
-	file     string            // of the text that is being resolved
-	line     int
+	here     Place             // of the reference that is being resolved
 	unmet    []Unmet
 	draft    bool
 	evidence []evidenceKey
 	runs     []Source
 	cited    []measure.Run // that the page's numbers come from; facts are theirs
 
+	shown          []string // experiments that the page has evidence of
+	about          string   // the experiment of the block that is being resolved
 	sources        map[string]givenSource
+	givenFrom      []givenUse
+	unsourced      []Loose
 	declaredClaims map[string]claimDeclared
 	faulty         map[string]error // of claims whose declaration is wrong
+	shared         placedText       // SLUG.yaml
 	claims         []*Claim         // in the order of their first use
 	used           []Used
 	loose          []Loose
@@ -54,7 +58,7 @@ type resolved struct {
 	mark    string // evidence of the client-bound case in it; "": none is
 	claim   *Claim // whose verdict chose the text
 	given   bool   // nobody measured it
-	source  Link   // of what is given
+	source  Link   // of what is given: where it leads, and its name
 }
 
 func (v resolved) html(lang string) template.HTML {
@@ -68,7 +72,7 @@ func (v resolved) html(lang string) template.HTML {
 	case v.given && v.source.Href != "":
 		return template.HTML(`<a class="given" href="` + template.HTMLEscapeString(v.source.Href) + `" title="` + template.HTMLEscapeString(v.source.Text) + `">` + text + `</a>`)
 	case v.given:
-		return template.HTML(`<span class="given">` + text + `</span>`)
+		return template.HTML(`<span class="given" title="` + template.HTMLEscapeString(v.source.Text) + `">` + text + `</span>`)
 	}
 	if v.anchor == "" {
 		return template.HTML(text)
@@ -97,6 +101,31 @@ func notMeasured(lang, reason string) string {
 	return "not measured (" + reason + ")"
 }
 
+// resolve looks up the reference whose text stands between two offsets; an error
+// has its place.
+func (r *resolver) resolve(w written, from, to int, defaults ref) (resolved, error) {
+	r.here = w.place(from - len(refOpen))
+	parsed, err := parseRef(w.text[from:to])
+	var v resolved
+	if err == nil {
+		v, err = r.lookup(parsed, defaults)
+	}
+	for _, verdict := range claim.Verdicts() { // the words that are not shown are read too
+		if at, ok := parsed.parts["words "+string(verdict)]; ok && err == nil {
+			r.prose(w.part(from+at, from+at+len(parsed.words.of(verdict))))
+		}
+	}
+	return v, w.fault(from+parsed.offset(err), err)
+}
+
+// within makes an experiment the one that a block is about; the result takes it
+// back.
+func (r *resolver) within(experiment string) func() {
+	before := r.about
+	r.about = experiment
+	return func() { r.about = before }
+}
+
 // lookup resolves a reference within defaults; an error is a wrong reference.
 func (r *resolver) lookup(in ref, defaults ref) (resolved, error) {
 	switch in.experiment {
@@ -114,14 +143,14 @@ func (r *resolver) lookup(in ref, defaults ref) (resolved, error) {
 	if in.experiment == "" {
 		return resolved{}, fmt.Errorf("%q names no experiment; write experiment/%s", in.name, in.name)
 	}
+	r.used = append(r.used, Used{r.here, in.key(), isFact(in.experiment)})
 	if isFact(in.experiment) {
 		return r.fact(in)
 	}
 	known, ok := r.data.catalog[in.experiment]
 	if !ok {
-		return resolved{}, unknown("experiment", in.experiment, append(append(keys(r.data.catalog), factNames()...), claimTarget, givenTarget))
+		return resolved{}, wrong(unknown("experiment", in.experiment, append(append(keys(r.data.catalog), factNames()...), claimTarget, givenTarget)), "experiment")
 	}
-	r.used = append(r.used, Used{in.key(), r.file, r.line})
 	if name, ok := strings.CutPrefix(in.name, "@"); ok {
 		return r.parameter(in, name)
 	}
@@ -130,17 +159,17 @@ func (r *resolver) lookup(in ref, defaults ref) (resolved, error) {
 	}
 	metric, ok := known.Metrics[in.name]
 	if !ok {
-		return resolved{}, unknown("metric", in.name, append(keys(known.Metrics), known.Texts...))
+		return resolved{}, wrong(unknown("metric", in.name, append(keys(known.Metrics), known.Texts...)), "metric")
 	}
 	if err := checkUnit(in.options.unit, metric); err != nil {
-		return resolved{}, err
+		return resolved{}, wrong(err, "option", "unit")
 	}
 	if in.over != nil {
 		return r.relate(known, metric, in)
 	}
 	switch in.options.stat {
 	case statFirst:
-		return resolved{}, fmt.Errorf("first is for what a program said; %s is a number, which has a median", in.name)
+		return resolved{}, wrong(fmt.Errorf("first is for what a program said; %s is a number, which has a median", in.name), "option", statFirst)
 	case "range", "slope":
 		return r.overCases(known, metric, in)
 	}
@@ -156,8 +185,13 @@ func (r *resolver) lookup(in ref, defaults ref) (resolved, error) {
 	if err != nil {
 		return resolved{}, err
 	}
+	if in.options.stat == statInterval && !s.Interval {
+		return r.missCase(in.experiment, c.group, noInterval, in.name), nil
+	}
 	text := in.options.show(p, metric.Unit)
-	if n, whole := p.whole(); whole && c.counts(in.name, metric) && in.options == (options{}) {
+	if in.options.stat == statInterval {
+		text = in.options.ends(p, metric.Unit, c.counts(in.name, metric))
+	} else if n, whole := p.whole(); whole && c.counts(in.name, metric) && in.options == (options{}) {
 		text = number.Exact(n)
 	}
 	v := resolved{text: text, anchor: r.cite(in.experiment, c.labels, in.name)}
@@ -179,32 +213,10 @@ func (r *resolver) claimWords(in ref) (resolved, error) {
 	if err != nil {
 		return resolved{}, err
 	}
-	for _, v := range claim.Verdicts() {
-		r.prose(in.words.of(v), r.line)
-	}
 	text := in.words.of(c.Verdict)
-	c.Uses = append(c.Uses, ClaimUse{r.file, r.line, text})
+	r.used = append(r.used, Used{r.here, claimTarget + "/" + in.name, true})
+	c.Uses = append(c.Uses, ClaimUse{r.here, text})
 	return resolved{text: text, claim: c}, nil
-}
-
-// given is a number that nobody measured here: a parameter, a version, a figure
-// that someone else gave.
-func (r *resolver) given(in ref) (resolved, error) {
-	if in.options != (options{}) || in.over != nil {
-		return resolved{}, errors.New("what is given takes no options, no ratio and no difference")
-	}
-	v := resolved{text: in.name, given: true}
-	for k, name := range in.labels {
-		if k != "source" {
-			return resolved{}, unknown("label of what is given", k, []string{"source"})
-		}
-		s, ok := r.sources[name]
-		if !ok {
-			return resolved{}, unknown("source", name, keys(r.sources))
-		}
-		v.source = Link{Href: s.URL, Text: cmp.Or(s.Title[r.lang], s.URL)}
-	}
-	return v, nil
 }
 
 // key is the reference without what only changes how it is shown.
@@ -220,6 +232,21 @@ func (in ref) key() string {
 		k += " | " + in.options.stat + " " + in.options.by
 	}
 	return strings.TrimSpace(k)
+}
+
+// noInterval is why a case has none: fewer samples don't bound the median with
+// such confidence, whatever they are.
+const noInterval = "fewer than 6 repeats: no 95 % interval"
+
+// ends are those of the interval, as many digits as the number has, with its unit
+// once.
+func (o options) ends(p picked, u measure.Unit, counts bool) string {
+	if a, whole := (picked{value: p.low}).whole(); whole && counts && o == (options{stat: statInterval}) {
+		if b, whole := (picked{value: p.high}).whole(); whole {
+			return number.Range(number.Exact(a), number.Exact(b))
+		}
+	}
+	return number.Interval(p.value, u, number.Options{Digits: o.digits, Unit: o.unit, Bare: o.bare, Low: p.low, High: p.high})
 }
 
 func checkUnit(display string, m measure.Metric) error {
@@ -261,6 +288,7 @@ func (o options) pick(s stats.Summary, l measure.Labels) (picked, error) {
 		return p, nil
 	}
 	by, err := labelNumber(l, o.per)
+	err = wrong(err, "option", "per")
 	return picked{p.value / by, p.low / by, p.high / by}, err
 }
 
@@ -272,7 +300,7 @@ func overlay(under, over measure.Labels) measure.Labels {
 }
 
 func (r *resolver) miss(reason string) resolved {
-	r.unmet = append(r.unmet, Unmet{File: r.file, Line: r.line, Reason: reason})
+	r.unmet = append(r.unmet, Unmet{r.here, reason})
 	return resolved{text: notMeasured(r.lang, reason), missing: reason}
 }
 
@@ -307,6 +335,26 @@ func (r *resolver) oneCase(known Known, experiment string, want measure.Labels) 
 	return found{group: all[0]}, nil
 }
 
+// checkLabels refuses what no case of an experiment has.
+func (r *resolver) checkLabels(known Known, experiment string, want measure.Labels) error {
+	for _, l := range slices.Sorted(maps.Keys(want)) {
+		v, values := want[l], known.labelValues(l)
+		if l == brokerLabel {
+			if _, ok := r.brokers[v]; !ok {
+				return wrong(unknown("broker alias", v, keys(r.brokers)), partValue, brokerLabel)
+			}
+			continue
+		}
+		if len(values) == 0 {
+			return wrong(unknown("label", l, known.labels()), partLabel, l)
+		}
+		if !slices.Contains(values, v) {
+			return wrong(fmt.Errorf("label %s of %s: %w", l, experiment, unknown("value", v, values)), partValue, l)
+		}
+	}
+	return nil
+}
+
 // cases are all that labels name, at least one unless something is missing.
 func (r *resolver) cases(known Known, experiment string, want measure.Labels) (all []group, missing string, err error) {
 	want = maps.Clone(want)
@@ -316,18 +364,12 @@ func (r *resolver) cases(known Known, experiment string, want measure.Labels) (a
 	}
 	label, ok := r.brokers[alias]
 	if !ok {
-		return nil, "", unknown("broker alias", alias, keys(r.brokers))
+		return nil, "", wrong(unknown("broker alias", alias, keys(r.brokers)), partValue, brokerLabel)
+	}
+	if err := r.checkLabels(known, experiment, want); err != nil {
+		return nil, "", err
 	}
 	delete(want, "broker")
-	for l, v := range want {
-		values := known.labelValues(l)
-		if len(values) == 0 {
-			return nil, "", unknown("label", l, known.labels())
-		}
-		if !slices.Contains(values, v) {
-			return nil, "", fmt.Errorf("label %s of %s: %w", l, experiment, unknown("value", v, values))
-		}
-	}
 	if !slices.ContainsFunc(known.Cases, func(c measure.Labels) bool { return c.Match(want) }) {
 		return nil, "", fmt.Errorf("no case of %s has the labels %s", experiment, want)
 	}
@@ -377,7 +419,7 @@ func (r *resolver) overCases(known Known, metric measure.Metric, in ref) (resolv
 		if in.options.stat == "slope" {
 			x, err := labelNumber(g.labels, in.options.by)
 			if err != nil {
-				return resolved{}, err
+				return resolved{}, wrong(err, "option", "slope")
 			}
 			xs = append(xs, x)
 		}
@@ -434,13 +476,21 @@ func slopeOf(xs []float64, ys []picked, samples [][]float64) (picked, error) {
 
 // relate is the ratio or the difference of two cases.
 func (r *resolver) relate(known Known, metric measure.Metric, in ref) (resolved, error) {
-	if stat := in.options.stat; stat != "" && stat != "min" && stat != "max" {
-		return resolved{}, fmt.Errorf("%s does not go with a %s, which is of two cases", stat, in.relation())
+	interval := in.options.stat == statInterval && !in.minus
+	if stat := in.options.stat; stat != "" && stat != "min" && stat != "max" && !interval {
+		return resolved{}, wrong(fmt.Errorf("%s does not go with a %s, which is of two cases", stat, in.relation()), "option", stat)
+	}
+	if interval && (in.options.unit != "" || in.options.bare) {
+		return resolved{}, errors.New("a ratio has no unit")
 	}
 	var two [2]picked
+	var samples [2][]float64
 	mark, counts := "", true
 	for i, labels := range []measure.Labels{in.labels, in.over} {
 		c, err := r.oneCase(known, in.experiment, labels)
+		if e, ok := errors.AsType[partError](err); ok && i == 1 { // of the second case
+			err = wrong(e.err, append([]string{strings.TrimSpace(overPart)}, e.part...)...)
+		}
 		if err != nil || c.missing != "" {
 			return r.miss(c.missing), err
 		}
@@ -451,6 +501,7 @@ func (r *resolver) relate(known Known, metric measure.Metric, in ref) (resolved,
 		if two[i], err = in.options.pick(s, c.labels); err != nil {
 			return resolved{}, err
 		}
+		samples[i], _ = c.samples(in.name)
 		a := r.cite(in.experiment, c.labels, in.name)
 		if mark == "" && c.marked(metric) {
 			mark = a
@@ -468,6 +519,19 @@ func (r *resolver) relate(known Known, metric measure.Metric, in ref) (resolved,
 	}
 	if two[1].value == 0 {
 		return r.miss("the ratio's second value is 0"), nil
+	}
+	if interval {
+		c, err := stats.Compare(samples[1], samples[0])
+		if err != nil || !c.Interval || !c.HasRatio {
+			return r.miss(noInterval), nil
+		}
+		scale := 1.0 // per divides each case by its own label
+		if c.Ratio != 0 {
+			scale = two[0].value / two[1].value / c.Ratio
+		}
+		low, high := number.Ends(c.Ratio*scale, "", number.Options{Digits: cmp.Or(in.options.digits, ratioDigits), Low: c.Low * scale, High: c.High * scale})
+		v.text = number.Range(low, high)
+		return v, nil
 	}
 	v.text = number.Significant(two[0].value/two[1].value, cmp.Or(in.options.digits, ratioDigits))
 	return v, nil
@@ -500,6 +564,7 @@ func (r *resolver) said(known Known, in ref) (resolved, error) {
 	if reason != "" {
 		return r.missCase(in.experiment, c.group, reason, in.name), nil
 	}
+	text, _ = words.In(r.lang, text) // a word of ours; what a tool printed stays
 	return resolved{text: text, anchor: r.cite(in.experiment, c.labels), said: true}, nil
 }
 
@@ -515,12 +580,12 @@ func (r *resolver) parameter(in ref, name string) (resolved, error) {
 	r.use(run, in.experiment)
 	text, ok := res.Parameters[name]
 	if !ok {
-		return resolved{}, unknown("parameter", name, keys(res.Parameters))
+		return resolved{}, wrong(unknown("parameter", name, keys(res.Parameters)), "metric")
 	}
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		text = number.Exact(n)
 	}
-	return resolved{text: text}, nil
+	return resolved{text: text, given: true, source: r.plan(in.experiment, run)}, nil
 }
 
 // cite adds the case, with the metrics that the page shows of it, to the page's
@@ -592,11 +657,12 @@ func (r *resolver) fact(in ref) (resolved, error) {
 	if in.experiment == "rule" {
 		text, there := ruleFacts()[in.name]
 		if !there {
-			return resolved{}, unknown("rule fact", in.name, keys(ruleFacts()))
+			return resolved{}, wrong(unknown("rule fact", in.name, keys(ruleFacts())), "metric")
 		}
 		return resolved{text: text}, nil
 	}
 	var said []string
+	var source Link
 	for _, run := range r.factRuns() {
 		values, err := r.factsOf(run, in)
 		if err != nil {
@@ -604,16 +670,19 @@ func (r *resolver) fact(in ref) (resolved, error) {
 		}
 		text, there := values[in.name]
 		if !there {
-			return resolved{}, unknown(in.experiment+" fact", in.name, keys(values))
+			return resolved{}, wrong(unknown(in.experiment+" fact", in.name, keys(values)), "metric")
 		}
 		if text != "" && !slices.Contains(said, text) {
+			if said == nil {
+				source = r.told(run)
+			}
 			said = append(said, text)
 		}
 	}
 	if len(said) == 0 {
 		return r.miss("no run tells it"), nil
 	}
-	return resolved{text: strings.Join(said, ", ")}, nil
+	return resolved{text: strings.Join(said, ", "), given: true, source: source}, nil
 }
 
 // factsOf are all facts of the reference's kind in a run, by name; what the run
@@ -648,7 +717,7 @@ func (r *resolver) factsOf(run measure.Run, in ref) (map[string]string, error) {
 		alias := cmp.Or(in.labels["broker"], "current")
 		label, known := r.brokers[alias]
 		if !known {
-			return nil, unknown("broker alias", alias, keys(r.brokers))
+			return nil, wrong(unknown("broker alias", alias, keys(r.brokers)), partValue, brokerLabel)
 		}
 		return brokerFacts(run, label), nil
 	}
@@ -723,40 +792,42 @@ func (r *resolver) factRuns() []measure.Run {
 
 // expand resolves every reference in plain text; show makes each into what
 // goes into the result, and rest treats what is between them.
-func (r *resolver) expand(text string, defaults ref, show func(resolved) string, rest func(string) string) (string, error) {
+func (r *resolver) expand(w written, defaults ref, show func(resolved) string, rest func(string) string) (string, error) {
 	var b strings.Builder
 	var errs []error
-	for {
-		before, after, ok := strings.Cut(text, refOpen)
+	for at := 0; ; {
+		before, after, ok := strings.Cut(w.text[at:], refOpen)
 		b.WriteString(rest(before))
 		if !ok {
 			return b.String(), errors.Join(errs...)
 		}
-		inner, tail, closed := strings.Cut(after, refClose)
+		from := at + len(before) + len(refOpen)
+		inner, _, closed := strings.Cut(after, refClose)
 		if !closed {
-			return "", errors.Join(append(errs, fmt.Errorf("%q has no closing }", refOpen+after))...)
+			return "", errors.Join(append(errs, w.fault(from-len(refOpen), fmt.Errorf("%q has no closing }", refOpen+after)))...)
 		}
-		parsed, err := parseRef(inner)
-		if err == nil {
-			var v resolved
-			if v, err = r.lookup(parsed, defaults); err == nil {
-				b.WriteString(show(v))
-			}
+		at = from + len(inner) + len(refClose)
+		if inner == defaults.variable && inner != "" {
+			r.used = append(r.used, Used{w.place(from - len(refOpen)), defaults.experiment + "/" + inner, true})
+			b.WriteString(rest(defaults.stands))
+			continue
 		}
+		v, err := r.resolve(w, from, from+len(inner), defaults)
 		if err != nil {
 			errs = append(errs, err)
+			continue
 		}
-		text = tail
+		b.WriteString(show(v))
 	}
 }
 
 // plain resolves text for where no markup goes: titles, descriptions.
-func (r *resolver) plain(text string) (string, error) {
-	return r.expand(text, ref{}, func(v resolved) string { return v.words(r.lang) }, func(s string) string { return s })
+func (r *resolver) plain(w written) (string, error) {
+	return r.expand(w, ref{}, func(v resolved) string { return v.words(r.lang) }, func(s string) string { return s })
 }
 
 // inline resolves text without Markdown into HTML.
-func (r *resolver) inline(text string, defaults ref) (template.HTML, error) {
-	s, err := r.expand(text, defaults, func(v resolved) string { return string(v.html(r.lang)) }, template.HTMLEscapeString)
+func (r *resolver) inline(w written, defaults ref) (template.HTML, error) {
+	s, err := r.expand(w, defaults, func(v resolved) string { return string(v.html(r.lang)) }, template.HTMLEscapeString)
 	return template.HTML(s), err
 }

@@ -324,7 +324,7 @@ func TestWrongReferences(t *testing.T) {
 	}
 	for text, want := range tests {
 		_, err := page(t, testData(), testContent("en", testHead, "## H\n\ntext\n*more* ${"+text+"}\n", ""))
-		place := fmt.Sprintf("en/a.md:%d: ", headLines+4)
+		place := fmt.Sprintf("en/a.md:%d:", headLines+4) // TestPlaces has the columns
 		if err == nil || !strings.HasPrefix(err.Error(), place) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want %s…%s", text, err, place, want)
 		}
@@ -360,13 +360,13 @@ func TestAllFaultsWithTheirLines(t *testing.T) {
 	}
 	got := err.Error()
 	for _, want := range []string{
-		"en/a.md:7: unknown experiment \"x\"", // the second headline
-		fmt.Sprintf("en/a.md:%d: unknown experiment \"x\"", headLines+1),
-		fmt.Sprintf("en/a.md:%d: unknown metric \"rates\"", headLines+4),
-		fmt.Sprintf("en/a.md:%d: unknown figure \"nofigure\"", headLines+7),
-		fmt.Sprintf("en/a.md:%d: ${ has no closing }", headLines+11),
-		fmt.Sprintf("en/a.md:%d: unknown experiment \"x\"", headLines+15),
-		fmt.Sprintf("en/a.md:%d: a link's address and title can't hold a reference", headLines+17),
+		"en/a.md:7:16: unknown experiment \"x\"", // the second headline
+		fmt.Sprintf("en/a.md:%d:8: unknown experiment \"x\"", headLines+1),
+		fmt.Sprintf("en/a.md:%d:18: unknown metric \"rates\"", headLines+4),
+		fmt.Sprintf("en/a.md:%d:11: unknown figure \"nofigure\"", headLines+7),
+		fmt.Sprintf("en/a.md:%d:6: ${ has no closing }", headLines+11),
+		fmt.Sprintf("en/a.md:%d:5: unknown experiment \"x\"", headLines+15),
+		fmt.Sprintf("en/a.md:%d:1: a link's address and title can't hold a reference", headLines+17),
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in:\n%s", want, got)
@@ -416,7 +416,7 @@ func TestHeadingIDs(t *testing.T) {
 func TestWhereReferencesCanNotStand(t *testing.T) {
 	ok := "${channels/rate client=go channels=1000}"
 	tests := map[string]string{
-		"![alt " + ok + "](x.png)":               "an image can't hold a reference",
+		"![alt](${x/y})":                         "an image's address and title can't hold a reference",
 		"[a](x.html \"" + ok + "\")":             "a link's address and title can't hold a reference",
 		"a <b onclick=x>b</b>":                   "HTML is not passed on",
 		"<script>alert(1)</script>":              "HTML is not passed on",
@@ -425,7 +425,7 @@ func TestWhereReferencesCanNotStand(t *testing.T) {
 	}
 	for body, want := range tests {
 		_, err := page(t, testData(), testContent("en", testHead, "## H\n\n"+body+"\n", ""))
-		place := fmt.Sprintf("en/a.md:%d: ", headLines+3)
+		place := fmt.Sprintf("en/a.md:%d:", headLines+3)
 		if err == nil || !strings.HasPrefix(err.Error(), place) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want %s…%s", body, err, place, want)
 		}
@@ -472,7 +472,7 @@ func TestFactsOfTheCitedRuns(t *testing.T) {
 	newer.Results = map[string]measure.Result{"channels": res}
 	d := NewData(testCatalog(), []measure.Recorded{cited, newer}, []string{"standard"})
 	p, err := page(t, d, testContent("en", testHead, "On ${broker/rabbitmq} in ${run/id}.\n\n## H\n\n${channels/rate client=go channels=1000}\n", ""))
-	if err != nil || !strings.Contains(string(p.Lede), "On 4.3.6 in 20260504T030201Z.") {
+	if err != nil || !strings.Contains(textOf(string(p.Lede)), "On 4.3.6 in 20260504T030201Z.") || strings.Count(string(p.Lede), `href="#_run-20260504T030201Z"`) != 2 {
 		t.Errorf("%s, %v", p.Lede, err)
 	}
 }
@@ -561,7 +561,7 @@ func TestFigure(t *testing.T) {
 		t.Fatalf("%d figures", len(figures))
 	}
 	f := figures[0]
-	if f.Title != "Memory, 100,000" || f.Wide.Title != "Memory, 100,000" || f.Wide.Description != "Bars." {
+	if textOf(string(f.Title)) != "Memory, 100,000" || f.Wide.Title != "Memory, 100,000" || f.Wide.Description != "Bars." {
 		t.Errorf("%+v", f)
 	}
 	wantTable := Table{Caption: "KiB; median; n\u00a0=\u00a07", Head: []string{"channels", "Go", "pika"}, Rows: [][]string{{"1,000", "2.00", "not measured (no)"}, {"2,000", "2.00", "2.00"}}}
@@ -601,8 +601,8 @@ func TestWrongFigures(t *testing.T) {
 		_, err := page(t, testData(), testContent("en", testHead, tt.body, tt.figures))
 		// What is wrong in the YAML is told there: figures are in its fourth line.
 		place := "en/a.md:"
-		if slices.Contains([]string{"metric", "kind", "label", "unit"}, tt.name) {
-			place = "a.yaml:4: figure f: "
+		if column, ok := map[string]int{"metric": 56, "kind": 21, "label": 65, "unit": 99}[tt.name]; ok {
+			place = fmt.Sprintf("a.yaml:4:%d: figure f: ", column)
 		}
 		if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), place) {
 			t.Errorf("%s: %v; want %q at %s", tt.name, err, tt.want, place)
@@ -989,5 +989,37 @@ func TestDifferenceIsNoRatio(t *testing.T) {
 		if err != nil || len(p.Used) != 1 || p.Used[0].Key != want {
 			t.Errorf("%s: %+v, %v", sign, p.Used, err)
 		}
+	}
+}
+
+// A word of ours among what programs said is in the page's language; what a program
+// printed stays as it is.
+func TestSaidInThePagesLanguage(t *testing.T) {
+	for said, want := range map[string]map[string]string{
+		"server":                 {"en": "server", "zh": "服务器"},
+		"no free server channel": {"en": "no free server channel", "zh": "no free server channel"},
+	} {
+		d := testData(func(r measure.Result) {
+			for i := range r.Cells {
+				r.Cells[i].Texts = map[string]string{"error": said}
+			}
+		})
+		for lang, want := range want {
+			p, err := page(t, d, testContent(lang, testHead, "## H\n\n```output experiment=channels client=go channels=1000\nby: ${error}\n```\n", ""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := textOf(string(p.Blocks[len(p.Blocks)-1].Output.Lines[0].Cells[0])); got != "by: "+want {
+				t.Errorf("%s: %q, want %q", lang, got, want)
+			}
+		}
+	}
+}
+
+// An image's alternative text may have a number.
+func TestNumberInAlternativeText(t *testing.T) {
+	p, err := page(t, testData(), testContent("en", testHead, "## H\n\n![of **${channels/rate client=go channels=1000}** a second](x.png)\n", ""))
+	if err != nil || !strings.Contains(bodyHTML(p), `alt="of 100 a second"`) || len(p.Evidence) != 1 {
+		t.Errorf("%s, %v", bodyHTML(p), err)
 	}
 }

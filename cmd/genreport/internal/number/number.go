@@ -143,6 +143,29 @@ func Ends(x float64, u measure.Unit, o Options) (low, high string) {
 	return fixed(o.Low/shown.factor, place), fixed(o.High/shown.factor, place)
 }
 
+// Interval shows the interval of x with the unit once, as 76,100–78,900 or
+// 1.2–1.4 MiB; see Ends.
+func Interval(x float64, u measure.Unit, o Options) string {
+	low, high := Ends(x, u, o)
+	text := Range(low, high)
+	switch shown, _, _ := o.as(x, u); {
+	case o.Bare || shown.name == "":
+		return text
+	case shown.name == "%":
+		return text + "%"
+	default:
+		return text + "\u00a0" + shown.name
+	}
+}
+
+// Range shows two numbers that are text already; ends that read the same are one.
+func Range(low, high string) string {
+	if low == high {
+		return low
+	}
+	return low + "–" + high
+}
+
 // as is how x is shown: in which unit, with how many digits, or as a whole number.
 // Rounding comes before the choice of the unit, so that 999,999 ns is 1.00 ms and
 // never 1,000 µs.

@@ -63,6 +63,7 @@ type text struct {
 	Previous, Next, Series                        string
 	Governor, Load                                string // Load takes a number
 	Errata, ErrataText                            string
+	Given, GivenText                              string // of what nobody measured here
 }
 
 // ui is the strings of a language.
@@ -108,6 +109,7 @@ func ui(lang string) (text, error) {
 			EarlierNotice: "这是较早一批测量的版本，数字不是最新的。", ToToday: "看最新的版本", DatasetName: "测量数据", DatasetText: "全部原始样本，JSON 格式。",
 			Before: "之前", After: "之后", Previous: "上一篇", Next: "下一篇",
 			Series: "同一系列的文章", Governor: "调频策略", Load: "测量开始时负载 %s", ResultFiles: "结果文件", MadeFrom: "用于文章：",
+			Given: "给定的数字", GivenText: "正文里带点状下划线的这些数字不是在这里测出来的；这里是它们的出处。",
 			Errata: "勘误与更正", ErrataText: "发表之后改正的地方。",
 		}, nil
 	case "en":
@@ -150,6 +152,7 @@ func ui(lang string) (text, error) {
 			EarlierNotice: "This is the article as an earlier run made it; its numbers are not the latest.", ToToday: "Read the latest", DatasetName: "measurements", DatasetText: "All raw samples, as JSON.",
 			Before: "before", After: "after", Previous: "Previous", Next: "Next",
 			Series: "More of the series", Governor: "governor", Load: "load %s when the run began", ResultFiles: "Result files", MadeFrom: "Articles: ",
+			Given: "Given numbers", GivenText: "Numbers of the text with a dotted line below them come from elsewhere. This is where.",
 			Errata: "Errata and corrections", ErrataText: "What was put right after the article was published.",
 		}, nil
 	}

@@ -34,6 +34,7 @@ type articleView struct {
 	Blocks        []block
 	ErrataID      string
 	ClaimsID      string
+	GivenID       string
 	Claims        []claimRow
 	Earlier       string // notice that the page is of an earlier run; "" for today's
 	Today         string // where today's is
@@ -108,9 +109,10 @@ type label struct{ Key, Value string }
 
 // run is where and with what was measured.
 type run struct {
-	UI   text
-	ID   string
-	Rows []row
+	UI     text
+	ID     string
+	Anchor string // where facts lead that the run tells
+	Rows   []row
 }
 
 type row struct {
@@ -188,6 +190,10 @@ func (b *builder) article(p article.Page, path, earlier string) (articleView, er
 	if v.Claims != nil {
 		v.ClaimsID = "_claims"
 		v.Contents = append(v.Contents, article.Heading{ID: v.ClaimsID, Text: t.Claims})
+	}
+	if len(p.Given) > 0 {
+		v.GivenID = "_given"
+		v.Contents = append(v.Contents, article.Heading{ID: v.GivenID, Text: t.Given})
 	}
 	v.Groups = groups(p.Evidence, t, &links)
 	for _, s := range p.Runs {
@@ -467,7 +473,7 @@ func controlLines(r measure.Run, t text) []string {
 
 func makeRun(s article.Source, t text, links *linker) run {
 	r := s.Run
-	v := run{UI: t, ID: r.ID}
+	v := run{UI: t, ID: r.ID, Anchor: article.RunID(r.ID)}
 	add := func(name string, values ...string) {
 		values = slices.DeleteFunc(values, func(s string) bool { return s == "" })
 		if len(values) > 0 {

@@ -201,6 +201,14 @@ func chinese() map[string]string {
 		"# are too few for this percentile":                             "只有 # 个，不足以给出这个百分位",
 		"# % of them were not in the database # s after the load ended": "有 #% 的帖子，在负载结束 # 秒后仍不在数据库里",
 
+		"fewer than # repeats: no # % interval": "重复不足 # 次：不给出 # % 区间",
+
+		// Words of ours among what programs said.
+		"server": "服务器",
+		"client": "客户端",
+		"both":   "双方",
+		"nobody": "没有谁",
+
 		// Warnings of a run, and of what kind its machine was.
 		"virtual machine": "虚拟机",
 		"the machine was not steady: the rate of the control load moved by up to # % within the run, more than # %": "机器状态不稳：测量期间对照负载的速率最多变动了 #%，超过 #%",

@@ -4,6 +4,8 @@ import "testing"
 
 func TestIn(t *testing.T) {
 	for text, want := range map[string]string{
+		"server": "服务器", "client": "客户端", "both": "双方", "nobody": "没有谁", // limited_by of channel-limit
+		"fewer than 6 repeats: no 95 % interval":           "重复不足 6 次\uff1a不给出 95 % 区间",
 		"idle connections held":                            "保持的空闲连接数",
 		"no period: it fell 2 times, and a period needs 3": "没有周期\uff1a只回落了 2 次\uff0c至少要 3 次",
 		"no period: it rises and falls by less than 25 % of its median; no period: it fell 1 times, and a period needs 3":                                 "没有周期\uff1a起伏不到中位数的 25%\uff1b没有周期\uff1a只回落了 1 次\uff0c至少要 3 次",
