@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/text"
@@ -20,36 +21,105 @@ import (
 // Resolve makes the pages, in the order of their numbers, each language in
 // turn. An error in one article does not hide those of the others.
 func (c Content) Resolve(d Data) ([]Page, error) {
+	all, errs := make([]Page, len(c.articles)), make([]error, len(c.articles))
+	var wg sync.WaitGroup
+	for _, slug := range c.slugs() {
+		wg.Go(func() {
+			var cited []measure.Run
+			for i, s := range c.articles {
+				if s.slug != slug {
+					continue
+				}
+				if cited == nil {
+					cited = s.likelyRuns(d)
+				}
+				all[i], cited, errs[i] = s.resolve(d, cited)
+			}
+		})
+	}
+	wg.Wait()
 	var pages []Page
-	var errs []error
-	for _, s := range c.articles {
-		p, err := s.resolve(d)
-		if err != nil {
-			errs = append(errs, err)
-			continue
+	for i, p := range all {
+		if errs[i] == nil {
+			pages = append(pages, p)
 		}
-		pages = append(pages, p)
 	}
 	return pages, errors.Join(errs...)
 }
 
-func (s source) resolve(d Data) (Page, error) {
-	// Twice: what run.json tells stands in the first sentence, and which runs
-	// the numbers come from is known after the last.
-	p, r, err := s.resolveWith(d, nil)
+// ResolveBefore makes the pages as they were before a run was added: d lacks it, and later are those with it. Pages that the run has
+// nothing for are the later ones; of a page that nothing had been measured for there is only its name.
+func (c Content) ResolveBefore(d Data, added measure.Recorded, later []Page) ([]Page, error) {
+	pages := slices.Clone(later)
+	var errs []error
+	for i, s := range c.articles { // one page each: all could be resolved
+		switch p := later[i]; {
+		case !p.asked.needs(added):
+		case !slices.ContainsFunc(d.runs, p.asked.has):
+			pages[i] = Page{Slug: p.Slug, Lang: p.Lang, Series: p.Series, Number: p.Number, Aside: p.Aside, ForAuthors: p.ForAuthors, asked: p.asked}
+		default:
+			var err error
+			pages[i], _, err = s.resolve(d, s.likelyRuns(d))
+			errs = append(errs, err)
+		}
+	}
+	return pages, errors.Join(errs...)
+}
+
+func (a asked) has(rec measure.Recorded) bool {
+	for e := range rec.Results {
+		if a.experiments[e] {
+			return true
+		}
+	}
+	return false
+}
+
+func (a asked) needs(rec measure.Recorded) bool { return a.anyRun || a.has(rec) }
+
+// slugs are those of the articles, in their order.
+func (c Content) slugs() []string {
+	var all []string
+	for _, s := range c.articles {
+		if !slices.Contains(all, s.slug) {
+			all = append(all, s.slug)
+		}
+	}
+	return all
+}
+
+// likelyRuns is a guess of the runs that the page will cite.
+func (s source) likelyRuns(d Data) []measure.Run {
+	var runs []measure.Run
+	for _, id := range slices.Sorted(maps.Keys(s.shared.Claims)) {
+		_, run, why := d.find(s.shared.Claims[id].Experiment, s.shared.Brokers["current"])
+		if why == "" && !slices.ContainsFunc(runs, func(r measure.Run) bool { return r.ID == run.ID }) {
+			runs = append(runs, run)
+		}
+	}
+	return runs
+}
+
+// resolve makes the page, and tells the runs that it cites. What run.json tells stands in the first sentence, and which runs the numbers
+// come from is known after the last: when they are not those guessed, the page is made again.
+func (s source) resolve(d Data, guess []measure.Run) (Page, []measure.Run, error) {
+	p, r, err := s.resolveWith(d, guess)
 	if err != nil {
-		return p, err
+		return p, nil, err
 	}
 	var cited []measure.Run
 	for _, src := range r.runs {
 		cited = append(cited, src.Run)
 	}
+	if slices.EqualFunc(cited, guess, func(a, b measure.Run) bool { return a.ID == b.ID }) {
+		return p, cited, nil
+	}
 	p, _, err = s.resolveWith(d, cited)
-	return p, err
+	return p, cited, err
 }
 
 func (s source) resolveWith(d Data, cited []measure.Run) (Page, *resolver, error) {
-	r := &resolver{data: d, lang: s.lang, brokers: s.shared.Brokers, file: s.file, cited: cited,
+	r := &resolver{data: d.watched(), lang: s.lang, brokers: s.shared.Brokers, file: s.file, cited: cited,
 		sources: s.shared.Sources, declaredClaims: s.shared.Claims, faulty: map[string]error{}}
 	p := Page{Slug: s.slug, Lang: s.lang, Series: s.shared.Series, Number: s.shared.Number, Aside: s.aside, ForAuthors: s.forAuthors}
 	var bad faults
@@ -65,6 +135,7 @@ func (s source) resolveWith(d Data, cited []measure.Run) (Page, *resolver, error
 	s.resolveClaims(r, &p, &bad)
 	p.Evidence = r.evidenceOf()
 	p.Runs, p.Draft, p.Unmet, p.Used, p.Loose = r.runs, r.draft, r.unmet, r.used, r.loose
+	p.asked = *r.data.asked
 	return p, r, bad.join()
 }
 

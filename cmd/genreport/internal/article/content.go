@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/goccy/go-yaml"
 
@@ -90,6 +91,7 @@ type source struct {
 	shared     declared
 	sharedFile string
 	sharedText string // of it
+	words      func() (placedText, error)
 	front      front
 	head       string // the front matter's text
 	body       []byte // Markdown, with the front matter blanked out so that lines stay
@@ -145,12 +147,14 @@ func Load(fsys fs.FS) (Content, error) {
 			continue
 		}
 		errs = append(errs, checkErrata(name, string(text), shared.Errata, c.Site.Languages)...)
+		words := sync.OnceValues(func() (placedText, error) { return readWords(name, 0, string(text)) })
 		for _, lang := range c.Site.Languages {
 			s, err := loadSource(fsys, slug, lang)
 			if err != nil {
 				errs = append(errs, err)
 				continue
 			}
+			s.words = words
 			s.shared, s.sharedFile, s.sharedText = shared, name, string(text)
 			c.articles = append(c.articles, s)
 		}

@@ -32,6 +32,8 @@ type Page struct {
 	Used       []Used   // results that it refers to
 	Shapes     []Used   // its blocks, each counted within its kind: both languages should have the same
 	Loose      []Loose  // numbers that were typed in
+
+	asked asked // what it depends on
 }
 
 // Unmet is a reference without a number, and where it stands.

@@ -190,7 +190,12 @@ func yamlNames(t reflect.Type) []string {
 }
 
 // shared are the words of SLUG.yaml.
-func (s source) sharedWords() (placedText, error) { return readWords(s.sharedFile, 0, s.sharedText) }
+func (s source) sharedWords() (placedText, error) {
+	if s.words == nil { // an aside has none
+		return placedText{top: place{1, 1}}, nil
+	}
+	return s.words()
+}
 
 // passage renders Markdown with references that stands in a block of its own,
 // from a place of the file on; its lines are told as the file's.
