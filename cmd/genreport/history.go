@@ -21,29 +21,31 @@ type history struct {
 	changes []site.Change
 }
 
-// historyOf resolves the content once for each run, with the runs up to it; pages
-// are what all of them make. Runs of the profile quick have no history: they
-// are for trying out.
-func historyOf(content article.Content, runs []measure.Recorded, profiles []string, pages []article.Page) (history, error) {
+// historyOf resolves, for each run, the pages that changed with it; pages are what
+// all of them make. Runs of the profile quick have no history: they are for trying
+// out.
+func historyOf(content article.Content, m material, pages []article.Page) (history, error) {
 	var h history
-	var before []article.Page
-	for i := range runs {
-		now := pages
-		if i < len(runs)-1 {
-			var err error
-			if now, err = content.Resolve(article.NewData(catalog(), runs[:i+1], profiles)); err != nil {
-				return h, fmt.Errorf("the articles as of run %s: %w", runs[i].Run.ID, err)
+	runs := m.data.Runs()
+	asOf := make([][]article.Page, len(runs))
+	for i := range slices.Backward(runs) {
+		if i == len(runs)-1 {
+			asOf[i] = pages
+			continue
+		}
+		var err error
+		if asOf[i], err = content.ResolveBefore(article.NewData(m.catalog, runs[:i+1], m.profiles), runs[i+1], asOf[i+1]); err != nil {
+			return h, fmt.Errorf("the articles as of run %s: %w", runs[i].Run.ID, err)
+		}
+	}
+	for i := 1; i < len(runs); i++ {
+		before, now := asOf[i-1], asOf[i]
+		h.changes = append(h.changes, changesOf(before, now, runs[i].Run)...)
+		for k, p := range before {
+			if full(p, pages[k]) && !sameRuns(p, now[k]) {
+				h.earlier = append(h.earlier, site.Earlier{Run: newestRun(p), Page: p})
 			}
 		}
-		if before != nil {
-			h.changes = append(h.changes, changesOf(before, now, runs[i].Run)...)
-			for k, p := range before {
-				if full(p, pages[k]) && !sameRuns(p, now[k]) {
-					h.earlier = append(h.earlier, site.Earlier{Run: newestRun(p), Page: p})
-				}
-			}
-		}
-		before = now
 	}
 	return h, nil
 }

@@ -93,6 +93,7 @@ func outFor(given string, p experiments.Profile) string {
 // material is what pages are made of, read and resolved.
 type material struct {
 	content  article.Content
+	catalog  article.Catalog
 	data     article.Data
 	profiles []string // that count
 	runs     int      // found, of any profile
@@ -119,7 +120,8 @@ func readMaterial(contentDir, results string, p experiments.Profile) (material, 
 		profiles = append(profiles, string(experiments.Quick))
 	}
 	m.profiles = profiles
-	m.content, m.runs, m.data = content, len(runs), article.NewData(catalog(), runs, profiles)
+	m.catalog = catalog()
+	m.content, m.runs, m.data = content, len(runs), article.NewData(m.catalog, runs, profiles)
 	if err := errors.Join(contentErr, resultsErr); err != nil {
 		if resultsErr == nil { // what is wrong in the articles that could be read
 			if _, more := content.Resolve(m.data); more != nil {
@@ -160,7 +162,7 @@ func (f *renderFlags) render(s streams, results string, p experiments.Profile) e
 		published = append(published, runIDs(p)...)
 	}
 	if p != experiments.Quick {
-		h, err := historyOf(content, m.data.Runs(), m.profiles, pages)
+		h, err := historyOf(content, m, pages)
 		if err != nil {
 			return usageError{inDir(f.content, err)}
 		}

@@ -2,8 +2,10 @@ package stats
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 
 	"golang.org/x/perf/benchmath"
 )
@@ -51,6 +53,37 @@ type Comparison struct {
 	Differs bool // P < Alpha
 }
 
+// Comparisons keeps what it compared: the same cases come up in every language of an article. It is safe for concurrent use.
+type Comparisons struct {
+	mu   sync.Mutex
+	made map[string]Comparison
+}
+
+// Compare is [Compare]. A nil Comparisons keeps nothing.
+func (all *Comparisons) Compare(a, b []float64) (Comparison, error) {
+	if all == nil {
+		return Compare(a, b)
+	}
+	key := fmt.Sprintf("%x %x", a, b)
+	all.mu.Lock()
+	c, ok := all.made[key]
+	all.mu.Unlock()
+	if ok {
+		return c, nil
+	}
+	c, err := Compare(a, b)
+	if err != nil {
+		return c, err
+	}
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if all.made == nil {
+		all.made = map[string]Comparison{}
+	}
+	all.made[key] = c
+	return c, nil
+}
+
 // Compare needs at least one sample of each; not-a-number is refused.
 func Compare(a, b []float64) (Comparison, error) {
 	if len(a) == 0 || len(b) == 0 {
@@ -92,25 +125,34 @@ func smallestP(n1, n2 int) float64 {
 	return min(2/ways, 1)
 }
 
-// bootstrap is the percentile interval of the ratio of medians.
+// bootstrap is the percentile interval of the ratio of medians of sorted samples.
 func bootstrap(a, b []float64) (low, high float64) {
 	source := rand.New(rand.NewPCG(1, 2)) // any seed does, as long as it stays
-	x, y := make([]float64, len(a)), make([]float64, len(b))
+	drawn := make([]int, max(len(a), len(b)))
 	ratios := make([]float64, Resamples)
 	for i := range ratios {
-		ratios[i] = drawMedian(source, y, b) / drawMedian(source, x, a)
+		ratios[i] = drawMedian(source, drawn, b) / drawMedian(source, drawn, a)
 	}
 	slices.Sort(ratios)
 	tail := (1 - Confidence) / 2
 	return ratios[rank(Resamples, tail)-1], ratios[rank(Resamples, 1-tail)-1]
 }
 
-// drawMedian is the median of as many values of from, with replacement; into
-// holds them.
-func drawMedian(source *rand.Rand, into, from []float64) float64 {
-	for i := range into {
-		into[i] = from[source.IntN(len(from))]
+// drawMedian is the median of as many values of sorted, with replacement. Since
+// they are sorted, it is enough to count how often each was drawn, in drawn.
+func drawMedian(source *rand.Rand, drawn []int, sorted []float64) float64 {
+	n := len(sorted)
+	clear(drawn)
+	for range n {
+		drawn[source.IntN(n)]++
 	}
-	slices.Sort(into)
-	return median(into)
+	i, seen := 0, drawn[0]
+	for ; seen <= (n-1)/2; seen += drawn[i] {
+		i++
+	}
+	below := sorted[i]
+	for ; seen <= n/2; seen += drawn[i] {
+		i++
+	}
+	return (below + sorted[i]) / 2
 }

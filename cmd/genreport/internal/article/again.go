@@ -26,7 +26,7 @@ func (a *Again) Resolve(c Content) ([]Page, error) {
 		p, ok := a.pages[key]
 		if !ok {
 			var err error
-			if p, err = s.resolve(a.data); err != nil {
+			if p, _, err = s.resolve(a.data, s.likely(a.data)); err != nil {
 				errs = append(errs, err)
 				continue
 			}

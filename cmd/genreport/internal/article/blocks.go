@@ -142,24 +142,25 @@ func (r *resolver) valueText(label, value string) string {
 
 // version is RabbitMQ's on a broker of the page, as its newest run tells.
 func (r *resolver) version(alias string) string {
-	for _, runs := range [][]measure.Run{r.cited, r.allRuns()} {
-		for _, run := range slices.Backward(runs) {
-			for _, b := range run.Brokers {
-				if b.Label == r.brokers[alias] {
-					return b.RabbitMQ
-				}
+	if v := versionIn(r.cited, r.brokers[alias]); v != "" {
+		return v
+	}
+	var runs []measure.Run
+	for _, rec := range r.data.all() {
+		runs = append(runs, rec.Run)
+	}
+	return versionIn(runs, r.brokers[alias])
+}
+
+func versionIn(runs []measure.Run, label string) string {
+	for _, run := range slices.Backward(runs) {
+		for _, b := range run.Brokers {
+			if b.Label == label {
+				return b.RabbitMQ
 			}
 		}
 	}
 	return ""
-}
-
-func (r *resolver) allRuns() []measure.Run {
-	var runs []measure.Run
-	for _, rec := range r.data.runs {
-		runs = append(runs, rec.Run)
-	}
-	return runs
 }
 
 // compareVersions orders "3.10.8" before "4.0.5"; what is no version comes last.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/yuin/goldmark/ast"
 
@@ -19,41 +20,129 @@ import (
 // Resolve makes the pages, in the order of their numbers, each language in
 // turn. An error in one article does not hide those of the others.
 func (c Content) Resolve(d Data) ([]Page, error) {
+	all, errs := make([]Page, len(c.articles)), make([]error, len(c.articles))
+	var wg sync.WaitGroup
+	for _, slug := range c.slugs() {
+		wg.Go(func() {
+			var cited *cites
+			for i, s := range c.articles {
+				if s.slug != slug {
+					continue
+				}
+				if cited == nil {
+					cited = s.likely(d)
+				}
+				all[i], cited, errs[i] = s.resolve(d, cited)
+			}
+		})
+	}
+	wg.Wait()
 	var pages []Page
-	var errs []error
-	for _, s := range c.articles {
-		p, err := s.resolve(d)
-		if err != nil {
-			errs = append(errs, err)
-			continue
+	for i, p := range all {
+		if errs[i] == nil {
+			pages = append(pages, p)
 		}
-		pages = append(pages, p)
 	}
 	return pages, errors.Join(errs...)
 }
 
-func (s source) resolve(d Data) (Page, error) {
-	// Twice: what run.json tells stands in the first sentence, and which runs and
-	// experiments the numbers come from is known after the last.
-	p, r, err := s.resolveWith(d, nil, nil)
-	if err != nil {
-		return p, err
+// ResolveBefore makes the pages as they were before a run was added: d lacks it,
+// and later are those with it. Pages that the run has nothing for are the later
+// ones; of a page that nothing had been measured for there is only its name.
+func (c Content) ResolveBefore(d Data, added measure.Recorded, later []Page) ([]Page, error) {
+	pages := slices.Clone(later)
+	var errs []error
+	for i, s := range c.articles { // one page each: all could be resolved
+		switch p := later[i]; {
+		case !p.asked.needs(added):
+		case !slices.ContainsFunc(d.runs, p.asked.has):
+			pages[i] = Page{Slug: p.Slug, Lang: p.Lang, Series: p.Series, Number: p.Number, Aside: p.Aside, ForAuthors: p.ForAuthors, asked: p.asked}
+		default:
+			var err error
+			pages[i], _, err = s.resolve(d, s.likely(d))
+			errs = append(errs, err)
+		}
 	}
-	var cited []measure.Run
-	for _, src := range r.runs {
-		cited = append(cited, src.Run)
-	}
-	p, _, err = s.resolveWith(d, cited, keysInOrder(r.evidence))
-	return p, err
+	return pages, errors.Join(errs...)
 }
 
-func (s source) resolveWith(d Data, cited []measure.Run, shown []string) (Page, *resolver, error) {
-	r := &resolver{data: d, lang: s.lang, brokers: s.shared.Brokers, here: Place{s.file, 1, 1}, cited: cited, shown: shown,
+func (a asked) has(rec measure.Recorded) bool {
+	for e := range rec.Results {
+		if a.experiments[e] {
+			return true
+		}
+	}
+	return false
+}
+
+func (a asked) needs(rec measure.Recorded) bool { return a.anyRun || a.has(rec) }
+
+// slugs are those of the articles, in their order.
+func (c Content) slugs() []string {
+	var all []string
+	for _, s := range c.articles {
+		if !slices.Contains(all, s.slug) {
+			all = append(all, s.slug)
+		}
+	}
+	return all
+}
+
+// cites is what a page tells of its numbers' origin.
+type cites struct {
+	runs        []measure.Run
+	experiments []string // that it has evidence of
+}
+
+func (c cites) equal(other cites) bool {
+	return slices.EqualFunc(c.runs, other.runs, func(a, b measure.Run) bool { return a.ID == b.ID }) &&
+		slices.Equal(slices.Sorted(slices.Values(c.experiments)), slices.Sorted(slices.Values(other.experiments)))
+}
+
+// likely is a guess of what the page will cite.
+func (s source) likely(d Data) *cites {
+	var c cites
+	for _, id := range slices.Sorted(maps.Keys(s.shared.Claims)) {
+		experiment := s.shared.Claims[id].Experiment
+		_, run, why := d.find(experiment, s.shared.Brokers["current"])
+		if why != "" {
+			continue
+		}
+		if !slices.ContainsFunc(c.runs, func(r measure.Run) bool { return r.ID == run.ID }) {
+			c.runs = append(c.runs, run)
+		}
+		if !slices.Contains(c.experiments, experiment) {
+			c.experiments = append(c.experiments, experiment)
+		}
+	}
+	return &c
+}
+
+// resolve makes the page, and tells what it cites. What run.json tells stands in
+// the first sentence, and where the numbers come from is known after the last: when
+// that is not the guess, the page is made again.
+func (s source) resolve(d Data, guess *cites) (Page, *cites, error) {
+	p, r, err := s.resolveWith(d, guess)
+	if err != nil {
+		return p, nil, err
+	}
+	cited := &cites{experiments: keysInOrder(r.evidence)}
+	for _, src := range r.runs {
+		cited.runs = append(cited.runs, src.Run)
+	}
+	if cited.equal(*guess) {
+		return p, cited, nil
+	}
+	p, _, err = s.resolveWith(d, cited)
+	return p, cited, err
+}
+
+func (s source) resolveWith(d Data, known *cites) (Page, *resolver, error) {
+	r := &resolver{data: d.watched(), lang: s.lang, brokers: s.shared.Brokers, here: Place{s.file, 1, 1}, cited: known.runs, shown: known.experiments,
 		sources: s.shared.Sources, declaredClaims: s.shared.Claims, faulty: map[string]error{}}
 	p := Page{Slug: s.slug, Lang: s.lang, Series: s.shared.Series, Number: s.shared.Number, Aside: s.aside, ForAuthors: s.forAuthors}
 	var bad faults
-	shared, err := s.sharedWords()
-	bad.at(s.sharedFile, begin(), err)
+	shared := s.sharedWords()
 	r.shared = shared
 	for _, id := range slices.Sorted(maps.Keys(s.shared.Claims)) {
 		if err := s.shared.Claims[id].check(r); err != nil {
@@ -68,6 +157,7 @@ func (s source) resolveWith(d Data, cited []measure.Run, shown []string) (Page, 
 	p.Evidence = r.evidenceOf()
 	p.Runs, p.Draft, p.Unmet, p.Used, p.Loose = r.runs, r.draft, r.unmet, r.used, r.loose
 	p.Given, p.Unsourced = r.givenSources(), r.unsourced
+	p.asked = *r.data.asked
 	return p, r, bad.join()
 }
 
@@ -199,11 +289,8 @@ func (s source) figure(r *resolver, id string, line int, body string, bad *fault
 		bad.at(s.file, at, err)
 		return nil
 	}
-	shared, err := s.sharedWords()
-	if err == nil {
-		err = r.declared(d)
-	}
-	if err != nil {
+	shared := s.sharedWords()
+	if err := r.declared(d); err != nil {
 		bad.at(s.sharedFile, shared.placeOf(err, "figures", id), fmt.Errorf("figure %s: %w", id, err))
 		return nil
 	}

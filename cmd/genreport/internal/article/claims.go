@@ -287,7 +287,7 @@ func (r *resolver) claimCell(d claimDeclared, labels measure.Labels) (cell claim
 		return claim.Cell{Missing: found.missing}, "", err
 	}
 	_, run, _ := r.data.find(d.Experiment, found.labels[brokerLabel])
-	cell = claim.Cell{Exact: metric.Exact, Run: run.ID}
+	cell = claim.Cell{Exact: metric.Exact, Run: run.ID, Compared: r.data.compared}
 	cell.Drift, _ = run.Drift()
 	by := 1.0
 	if d.Per != "" {

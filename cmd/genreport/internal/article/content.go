@@ -80,8 +80,9 @@ type source struct {
 	file       string // LANG/SLUG.md
 	shared     declared
 	sharedFile string
-	sharedText string // of it
-	text       string // of the file
+	sharedText string     // of it
+	words      placedText // of it
+	text       string     // of the file
 	front      front
 	frontWords placedText
 	body       []byte // Markdown, with the front matter blanked out so that lines stay
@@ -141,7 +142,7 @@ func Load(fsys fs.FS) (Content, error) {
 				errs = append(errs, err)
 				continue
 			}
-			s.shared, s.sharedFile, s.sharedText = shared, name, text
+			s.shared, s.sharedFile, s.sharedText, s.words = shared, name, text, words
 			c.articles = append(c.articles, s)
 		}
 	}

@@ -51,11 +51,33 @@ type Data struct {
 	catalog  Catalog
 	runs     []measure.Recorded // oldest first
 	profiles []string
+	compared *stats.Comparisons
+	asked    *asked // what a page needed of it; nil: nobody wants to know
+}
+
+// asked is what a page's numbers depend on.
+type asked struct {
+	experiments map[string]bool
+	anyRun      bool // more than the newest results of these experiments
+}
+
+// watched is the same data, which remembers what was asked of it.
+func (d Data) watched() Data {
+	d.asked = &asked{experiments: map[string]bool{}}
+	return d
+}
+
+// all are the runs, for what may be in any of them.
+func (d Data) all() []measure.Recorded {
+	if d.asked != nil {
+		d.asked.anyRun = true
+	}
+	return d.runs
 }
 
 // NewData takes the runs whose profile is one of profiles.
 func NewData(catalog Catalog, runs []measure.Recorded, profiles []string) Data {
-	d := Data{catalog: catalog, profiles: profiles}
+	d := Data{catalog: catalog, profiles: profiles, compared: &stats.Comparisons{}}
 	for _, r := range runs {
 		if slices.Contains(profiles, r.Run.Profile) {
 			d.runs = append(d.runs, r)
@@ -70,6 +92,9 @@ func (d Data) Runs() []measure.Recorded { return d.runs }
 // find is the newest complete result of an experiment that has the broker, and
 // its run; or why there is none.
 func (d Data) find(experiment, broker string) (measure.Result, measure.Run, string) {
+	if d.asked != nil {
+		d.asked.experiments[experiment] = true
+	}
 	for _, rec := range slices.Backward(d.runs) {
 		res, ok := rec.Results[experiment]
 		if !ok || !res.Complete() {

@@ -53,10 +53,7 @@ func (s source) errata(r *resolver, bad *faults) []Erratum {
 	if len(s.shared.Errata) == 0 {
 		return nil
 	}
-	words, err := s.sharedWords()
-	if err != nil {
-		return nil // it was read before
-	}
+	words := s.sharedWords()
 	in := s
 	in.file = s.sharedFile // where the words stand
 	var out []Erratum

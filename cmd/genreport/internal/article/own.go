@@ -76,10 +76,7 @@ func ordinal(name string, n int) string {
 
 // unshown tells what is declared and not shown: languages show the same.
 func (s source) unshown(have ownBlocks, bad *faults) {
-	all, err := s.sharedWords()
-	if err != nil {
-		return // it was read before
-	}
+	all := s.sharedWords()
 	for kind, ids := range map[string][]string{"table": keys(s.shared.Tables), "demo": keys(s.shared.Demos)} {
 		for _, id := range slices.Sorted(slices.Values(ids)) {
 			if !have.shown[kind+" "+id] {

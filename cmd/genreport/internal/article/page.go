@@ -34,6 +34,8 @@ type Page struct {
 	Loose      []Loose  // numbers that were typed in
 	Given      []GivenFrom
 	Unsourced  []Loose // given numbers that don't say where they are from
+
+	asked asked // what it depends on
 }
 
 // GivenFrom is where numbers are from that nobody measured here.

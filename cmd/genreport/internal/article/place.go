@@ -280,11 +280,11 @@ func yamlNames(t reflect.Type) []string {
 }
 
 // sharedWords are the words of SLUG.yaml.
-func (s source) sharedWords() (placedText, error) {
+func (s source) sharedWords() placedText {
 	if s.sharedText == "" { // of an aside
-		return placedText{file: s.sharedFile, top: begin()}, nil
+		return placedText{file: s.sharedFile, top: begin()}
 	}
-	return readWords(s.sharedFile, 0, s.sharedText)
+	return s.words
 }
 
 // raw is the text of one of the article's files, as it is written.
@@ -353,12 +353,8 @@ func declaredIn[T any](s source, key, what, id string, ids []string, line int, b
 		bad.at(s.file, s.infoPlace(line, id), unknown(what, id, ids))
 		return d, at, false
 	}
-	all, err := s.sharedWords()
-	if err == nil {
-		at = all.within(key, id)
-		err = at.decode(&d)
-	}
-	if err != nil {
+	at = s.sharedWords().within(key, id)
+	if err := at.decode(&d); err != nil {
 		bad.at(s.sharedFile, at.top, err)
 		return d, at, false
 	}

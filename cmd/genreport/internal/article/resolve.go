@@ -780,7 +780,7 @@ func (r *resolver) factRuns() []measure.Run {
 	if len(r.cited) > 0 {
 		return r.cited
 	}
-	for _, rec := range slices.Backward(r.data.runs) {
+	for _, rec := range slices.Backward(r.data.all()) {
 		for _, res := range rec.Results {
 			if res.Complete() {
 				return []measure.Run{rec.Run}
