@@ -112,7 +112,7 @@ func TestPlacesInFrontMatter(t *testing.T) {
 			t.Errorf("%s is not in %v", want, err)
 		}
 	}
-	_, err = page(t, testData(), testContent("en", strings.Replace(testHead, "- {value: \"1\", label: a}", "- {value: 中, lable: a}", 1), "## H\n", ""))
+	_, err = Load(testContent("en", strings.Replace(testHead, "- {value: \"1\", label: a}", "- {value: 中, lable: a}", 1), "## H\n", ""))
 	if err == nil || !strings.Contains(err.Error(), `en/a.md:6:16: unknown key "lable"; did you mean "label"?`) {
 		t.Error(err)
 	}
