@@ -70,6 +70,16 @@ func TestIntegrity(t *testing.T) {
 		{"no confirms, returned", with(func(i *Integrity) { i.Sent, i.Enqueued, i.Returned = 10, Int(6), Int(4) }), ""},
 		{"no confirms, one missing", with(func(i *Integrity) { i.Sent, i.Enqueued = 10, Int(9) }), "10 messages were published and 9 are in the queue"},
 		{"consumed and left", with(func(i *Integrity) { i.Sent, i.Enqueued, i.Consumed, i.Left = 10, Int(10), Int(6), Int(4) }), ""},
+		{"one was consumed that nobody confirmed", with(func(i *Integrity) {
+			i.Sent, i.Acked, i.Nacked, i.Unconfirmed, i.Enqueued, i.Consumed, i.Left = 10, Int(8), Int(0), Int(2), Int(8), Int(9), Int(0)
+		}), ""},
+		{"more than can be there", with(func(i *Integrity) {
+			i.Sent, i.Acked, i.Nacked, i.Unconfirmed, i.Enqueued, i.Consumed, i.Left = 10, Int(7), Int(1), Int(2), Int(7), Int(9), Int(1)
+		}), "7 messages were enqueued, but 9 were consumed and 1 are left"},
+		{"nobody knows what is left", with(func(i *Integrity) { i.Sent, i.Enqueued, i.Consumed = 10, Int(10), Int(10) }), ""},
+		{"one vanished, and nobody knows where", with(func(i *Integrity) { i.Sent, i.Enqueued, i.Consumed = 10, Int(10), Int(9) }), "9 were consumed and it is not known how many are left"},
+		{"more than were sent", with(func(i *Integrity) { i.Sent, i.Consumed = 10, Int(11) }), "10 messages were sent, but 11 different ones were consumed"},
+		{"one vanished on its way", with(func(i *Integrity) { i.Sent, i.Enqueued, i.Consumed, i.Left = 10, Int(9), Int(6), Int(3) }), "10 messages were published and 9 reached the queue"},
 		{"one vanished", with(func(i *Integrity) { i.Sent, i.Enqueued, i.Consumed, i.Left = 10, Int(10), Int(6), Int(3) }), "10 messages were enqueued, but 6 were consumed and 3 are left"},
 	}
 	for _, tt := range tests {

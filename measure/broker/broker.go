@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,6 +19,10 @@ import (
 // answer, such as Erlang processes of a broker by URL. The text says why, in
 // words for a reader, and holds no address.
 var ErrNotAvailable = errors.New("not available")
+
+// ErrNotSupported is wrapped by the errors of questions about something that this
+// version of RabbitMQ does not have, with the same kind of text.
+var ErrNotSupported = errors.New("not supported")
 
 // A Broker is a running broker: a node of ours (Start) or one that is
 // already there (Connect). Its methods may be called from several goroutines.
@@ -68,6 +73,8 @@ func (b *Broker) MQTTURI(websocket bool) (string, error) {
 	switch {
 	case b.node == nil:
 		return "", notByURL("find its MQTT listeners")
+	case slices.Contains(b.node.lacking, WebMQTT):
+		return "", fmt.Errorf("%w: this version has no plugin %s", ErrNotSupported, WebMQTT)
 	case !b.node.mqtt:
 		return "", fmt.Errorf("%w: the node was started without the plugin %s", ErrNotAvailable, WebMQTT)
 	case websocket:

@@ -28,7 +28,7 @@ import (
 // its addresses, heartbeat = 0, and log level info.
 type Config struct {
 	Settings map[string]string // lines of rabbitmq.conf; they win over ours
-	Plugins  []string          // in addition to rabbitmq_management
+	Plugins  []string          // in addition to rabbitmq_management; those that the version lacks are left out
 	TLS      *TLS              // adds an amqps listener
 }
 
@@ -57,14 +57,15 @@ const (
 
 // node is a running node and its directory.
 type node struct {
-	rootfs debian.Rootfs
-	name   string // of the Erlang node; no other node has it
-	dir    *debian.DataDir
-	keep   bool
-	ports  nodePorts
-	tls    *tls.Config // nil without TLS
-	mqtt   bool        // has the listeners of WebMQTT
-	env    map[string]string
+	rootfs  debian.Rootfs
+	name    string // of the Erlang node; no other node has it
+	dir     *debian.DataDir
+	keep    bool
+	ports   nodePorts
+	tls     *tls.Config // nil without TLS
+	mqtt    bool        // has the listeners of WebMQTT
+	lacking []string    // plugins that were asked for and that this version does not have
+	env     map[string]string
 
 	log     func(string)  // may be nil
 	timeout time.Duration // for getting ready
@@ -163,6 +164,21 @@ func (c Config) check() error {
 	return nil
 }
 
+// leaveOut takes the plugins out that the version in a root file system lacks, with
+// which a node would not start, and returns them.
+func (c *Config) leaveOut(r debian.Rootfs) (lacking []string) {
+	var there []string
+	for _, p := range c.Plugins {
+		if found, err := filepath.Glob(filepath.Join(r.Dir, "usr/lib/rabbitmq/lib/rabbitmq_server-*/plugins", p+"-[0-9]*")); err == nil && len(found) == 0 {
+			lacking = append(lacking, p)
+		} else {
+			there = append(there, p)
+		}
+	}
+	c.Plugins = there
+	return lacking
+}
+
 // A startError is a node that did not get ready, with its log.
 type startError struct {
 	why       error
@@ -231,7 +247,8 @@ func launch(ctx context.Context, r debian.Rootfs, c Config, o Options, ports nod
 		return nil, err
 	}
 	name := nodeName(ports)
-	n := &node{rootfs: r, name: name, dir: dir, keep: o.KeepDir, ports: ports, env: nodeEnv(name, ports),
+	lacking := c.leaveOut(r)
+	n := &node{rootfs: r, name: name, dir: dir, keep: o.KeepDir, ports: ports, env: nodeEnv(name, ports), lacking: lacking,
 		mqtt: slices.Contains(c.Plugins, WebMQTT), log: o.Log, timeout: o.ReadyTimeout, stopping: make(chan struct{})}
 	if err := n.writeFiles(c); err != nil {
 		n.removeDir()

@@ -44,14 +44,21 @@ func channelLimit() Experiment {
 			for _, client := range clients() {
 				base := measure.Labels{"client": client, "node": "default", "request": "default"}
 				cases = append(cases,
-					Case{Labels: base, Estimate: 4 * time.Second},
-					Case{Labels: with(base, "request", "100"), Estimate: 3 * time.Second})
+					Case{Labels: base, Estimate: 1600 * time.Millisecond},
+					Case{Labels: with(base, "request", "100"), Estimate: 700 * time.Millisecond})
 				for _, limit := range []string{"16", "0"} {
-					c := Case{Labels: with(base, "node", "channel_max="+limit), Settings: map[string]string{"channel_max": limit}, Estimate: 3 * time.Second}
-					if limit == "0" && client == "pika" && p != Quick {
-						c.Estimate = 3 * time.Minute
+					c := Case{Labels: with(base, "node", "channel_max="+limit), Settings: map[string]string{"channel_max": limit}, Estimate: 600 * time.Millisecond}
+					if limit == "0" {
+						c.Estimate = 1600 * time.Millisecond
 					}
 					cases = append(cases, c)
+				}
+				if client == "pika" { // more for each channel, the more there are
+					cases[len(cases)-4].Estimate = 2700 * time.Millisecond
+					cases[len(cases)-1].Estimate = 3 * time.Second
+					if p != Quick {
+						cases[len(cases)-1].Estimate = 170 * time.Second
+					}
 				}
 			}
 			return cases
@@ -63,7 +70,7 @@ func channelLimit() Experiment {
 
 // openAtMost bounds the attempt: 65,535 is the largest channel number that
 // AMQP has, so one more than that can never be opened.
-func openAtMost(p Profile) int { return p.pick(4096, 65536, 65536) }
+func openAtMost(p Profile) int { return p.pick(2560, 65536, 65536) }
 
 func measureChannelLimit(ctx context.Context, env Env, c Case) (Sample, error) {
 	request := 0

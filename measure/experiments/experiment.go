@@ -184,8 +184,14 @@ func describe(c Case, r load.Ready) measure.Client {
 	return measure.Client{Label: c.Labels["client"], Library: r.Library, Version: r.Version, Runtime: r.Runtime}
 }
 
+// cannot reports whether an error only says that a broker or a database can't be
+// asked for something: its text is then the reason why a value is missing.
+func cannot(err error) bool {
+	return errors.Is(err, broker.ErrNotAvailable) || errors.Is(err, broker.ErrNotSupported) || errors.Is(err, database.ErrNotAvailable)
+}
+
 func unavailable(err error) measure.Value {
-	if errors.Is(err, broker.ErrNotAvailable) || errors.Is(err, database.ErrNotAvailable) {
+	if cannot(err) {
 		return measure.Missing(err.Error())
 	}
 	return measure.Missing("failed: " + err.Error())

@@ -119,10 +119,18 @@ func TestAll(t *testing.T) {
 }
 
 func checkProfile(t *testing.T, e Experiment, p Profile) {
-	// Three at least; where that takes minutes, since several versions are compared
-	// or each cell lasts, once when things are tried out.
-	if n := e.Repeats(p); n < 3 && !((len(e.Brokers) > 1 || e.Database) && p == Quick && n == 1) {
-		t.Errorf("%d repeats", n)
+	// Three at least; long series once when things are tried out. Six and ten where a
+	// measurement is short: below six there is no interval.
+	long := slices.Contains([]string{"quorum-memory", "quorum-drain", "webapi-integrity"}, e.Name)
+	least := map[Profile]int{Quick: 3, Standard: 6, Full: 10}[p]
+	switch {
+	case long && p == Quick:
+		least = 1
+	case long || slices.Contains([]string{"connection-memory", "webapi-latency", "webapi-scale"}, e.Name) || e.Name == "channel-limit": // whose counts are exact
+		least = 3
+	}
+	if n := e.Repeats(p); n < least {
+		t.Errorf("%d repeats, want %d", n, least)
 	}
 	// The format's own rules know units and directions.
 	r := measure.NewResult(measure.Run{ID: "20261130T000000Z", Profile: string(p)}, e.Name, e.Method, 100)
@@ -156,7 +164,10 @@ func checkProfile(t *testing.T, e Experiment, p Profile) {
 		}
 	}
 	compared := strings.HasPrefix(e.Name, "channel-") || e.Name == "connection-throughput" // clients, in the first article
-	if compared && (len(perClient) != 3 || perClient["go"] == 0 || perClient["go"] != perClient["go-batched"] || perClient["go"] != perClient["pika"]) {
+	if compared && !(p == Quick && e.Name != "channel-throughput" && e.Name != "connection-throughput") && (len(perClient) != 3 || perClient["go"] == 0 || perClient["go"] != perClient["go-batched"] || perClient["go"] != perClient["pika"]) {
+		t.Errorf("cases by client %v", perClient)
+	}
+	if compared && p == Quick && (perClient["go"] == 0 || perClient["pika"] == 0) {
 		t.Errorf("cases by client %v", perClient)
 	}
 	if e.Warmup != nil {
@@ -168,11 +179,14 @@ func checkProfile(t *testing.T, e Experiment, p Profile) {
 	}
 	// Profiles change sizes and repeats, never which cases there are; but where each
 	// takes seconds, quick leaves some out.
-	if p == Quick && e.Database {
+	if p == Quick {
 		for l := range seen {
 			if !slices.ContainsFunc(e.Cases(Standard), func(c Case) bool { return c.Labels.String() == l }) {
 				t.Errorf("%s is a case of quick and not of standard", l)
 			}
+		}
+		if few := slices.Contains([]string{"channel-throughput", "connection-throughput", "quorum-memory", "quorum-drain"}, e.Name); few && len(seen) != len(e.Cases(Standard)) {
+			t.Errorf("%d cases, and %d in standard", len(seen), len(e.Cases(Standard)))
 		}
 		return
 	}
@@ -311,7 +325,7 @@ func TestParseReading(t *testing.T) {
 func smoke(t *testing.T, e Experiment, labels measure.Labels, missing ...string) Sample {
 	t.Helper()
 	environment := env(t)
-	for _, c := range e.Cases(Quick) {
+	for _, c := range slices.Concat(e.Cases(Quick), e.Cases(Standard)) { // those that quick leaves out are as short with its sizes
 		if !c.Labels.Match(labels) {
 			continue
 		}

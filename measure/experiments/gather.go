@@ -110,4 +110,27 @@ func gatherIntegrity(publishers, consumers []load.Outcome, left measure.Value) m
 	return i
 }
 
+// mqttIntegrity is that of publishers over MQTT, each with a subscriber of its own.
+// With QoS 0 the broker may drop messages and confirms none: what is lost is told,
+// and nothing can be held against it but that no more come than were sent.
+func mqttIntegrity(outcomes []load.Outcome, qos int) *measure.Integrity {
+	i := gatherIntegrity(outcomes, outcomes, measure.Missing("a subscription's queue ends with its connection"))
+	i.Returned = measure.Missing("MQTT returns no messages")
+	if qos == 0 {
+		none := measure.Missing("QoS 0 has no confirms, and the broker may drop messages")
+		i.Acked, i.Nacked, i.Unconfirmed, i.Enqueued = none, none, none, none
+	}
+	return &i
+}
+
+// burstIntegrity is that of messages which connections sent without confirms and
+// took from one queue, in which some were left.
+func burstIntegrity(moved load.Outcome, left int) *measure.Integrity {
+	i := withoutConfirms(moved.Sent, moved.Consumed+left)
+	i.Consumed, i.Left, i.Duplicated = count(moved.Consumed), count(left), count(moved.Duplicated)
+	i.Lost = count(max(moved.Lost-left, 0))
+	i.OutOfOrder = measure.Missing("connections take each other's messages")
+	return i
+}
+
 func count(n int) measure.Value { return measure.Int(int64(n)) }

@@ -2,11 +2,14 @@ package experiments
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"genreport/measure"
+	"genreport/measure/broker"
 	"genreport/measure/load"
 	"genreport/measure/load/latency"
 )
@@ -142,5 +145,67 @@ func TestGatherFromClients(t *testing.T) {
 	}
 	if points := len(s.Series["sent"].Values); points < 2 || points > 4 {
 		t.Errorf("%d seconds of 600 messages at 300/s", points)
+	}
+}
+
+// Over MQTT, by hand: two publishers, of which the second's subscriber missed one
+// message and heard another twice.
+func TestMQTTIntegrityByHand(t *testing.T) {
+	outcomes := []load.Outcome{
+		{Sent: 10, Acked: 10, Consumed: 10, Streams: []load.Stream{{Publisher: 0, Next: 10, Received: 10}}},
+		{Sent: 8, Acked: 7, Unconfirmed: 1, Consumed: 7, Lost: 1, Duplicated: 1, Streams: []load.Stream{{Publisher: 1, Next: 8, Received: 7}}},
+	}
+	i := mqttIntegrity(outcomes, 1)
+	if i.Sent != 18 || i.Acked != measure.Int(17) || i.Unconfirmed != measure.Int(1) || i.Enqueued != measure.Int(17) || i.Consumed != measure.Int(17) ||
+		i.Lost != measure.Int(1) || i.Duplicated != measure.Int(1) || i.Left.OK() || i.Returned.OK() || i.Check() != nil {
+		t.Errorf("%+v, %v", i, i.Check())
+	}
+	outcomes[0].Consumed, outcomes[0].Streams[0].Received = 9, 9
+	if err := mqttIntegrity(outcomes, 1).Check(); err == nil || !strings.Contains(err.Error(), "17 messages were enqueued, but 16 were consumed") {
+		t.Errorf("%v", err)
+	}
+	// QoS 0 promises nothing: the same is told, and no error.
+	i = mqttIntegrity(outcomes, 0)
+	if i.Check() != nil || i.Acked.OK() || i.Enqueued.OK() || i.Lost != measure.Int(2) || i.Consumed != measure.Int(16) {
+		t.Errorf("%+v, %v", i, i.Check())
+	}
+	outcomes[0].Consumed = 12 // which nobody sent
+	if err := mqttIntegrity(outcomes, 0).Check(); err == nil || !strings.Contains(err.Error(), "18 messages were sent, but 19 different ones were consumed") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A burst of 100 of which one vanished, and two are left in the queue.
+func TestBurstIntegrity(t *testing.T) {
+	i := burstIntegrity(load.Outcome{Sent: 100, Consumed: 98, Lost: 2}, 2)
+	if i.Check() != nil || i.Enqueued != measure.Int(100) || i.Left != measure.Int(2) || i.Lost != measure.Int(0) {
+		t.Errorf("%+v, %v", i, i.Check())
+	}
+	i = burstIntegrity(load.Outcome{Sent: 100, Consumed: 97, Lost: 3}, 2)
+	if err := i.Check(); err == nil || !strings.Contains(err.Error(), "100 messages were published and 99 reached the queue") || i.Lost != measure.Int(1) {
+		t.Errorf("%+v, %v", i, err)
+	}
+}
+
+// A set rate may be four fifths of what the queue takes at full speed.
+func TestTooFast(t *testing.T) {
+	if text := tooFast("debian:trixie", 2000, 2500); text != "" {
+		t.Errorf("2000 of 2500: %q", text)
+	}
+	if text := tooFast("debian:trixie", 2000, 2499); !strings.Contains(text, "debian:trixie") || !strings.Contains(text, "2000 messages/s is more than 80 % of") {
+		t.Errorf("2000 of 2499: %q", text)
+	}
+}
+
+// What a version lacks and what can't be asked are no failures, and say why.
+func TestUnavailable(t *testing.T) {
+	for err, want := range map[error]string{
+		fmt.Errorf("memory: %w: no such part", broker.ErrNotSupported): "memory: not supported: no such part",
+		fmt.Errorf("%w: given by URL", broker.ErrNotAvailable):         "not available: given by URL",
+		errors.New("refused"): "failed: refused",
+	} {
+		if v := unavailable(err); v.OK() || v.Reason() != want {
+			t.Errorf("%q, want %q", v.Reason(), want)
+		}
 	}
 }

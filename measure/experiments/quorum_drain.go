@@ -30,9 +30,9 @@ func drainParameters() Parameters {
 		{Name: "consumers", Unit: measure.Count, Default: always(10), Least: 1, Most: 100, Description: "clients that empty the queue, a process each"},
 		{Name: "prefetch", Unit: measure.Count, Default: always(300), Least: 1, Most: 65_535, Description: "unacknowledged messages of each consumer at most"},
 		{Name: "calibrate_s", Unit: measure.Seconds, Default: byProfile(1, 3, 3), Least: 1, Most: 30, Description: "how long it is tried what the queue takes"},
-		{Name: "before_s", Unit: measure.Seconds, Default: byProfile(14, 60, 60), Least: 3, Most: 500, Description: "how long is published before consumers start; with rate and size_bytes, the disk that it takes"},
+		{Name: "before_s", Unit: measure.Seconds, Default: byProfile(10, 60, 60), Least: 3, Most: 500, Description: "how long is published before consumers start; with rate and size_bytes, the disk that it takes"},
 		{Name: "drain_at_most_s", Unit: measure.Seconds, Default: byProfile(20, 120, 120), Least: 5, Most: 900, Description: "when the attempt to empty the queue ends"},
-		{Name: "after_s", Unit: measure.Seconds, Default: byProfile(4, 15, 15), Least: 3, Most: 200, Description: "how long is published once the backlog is gone"},
+		{Name: "after_s", Unit: measure.Seconds, Default: byProfile(3, 15, 15), Least: 3, Most: 200, Description: "how long is published once the backlog is gone"},
 	}
 }
 
@@ -110,8 +110,9 @@ func quorumDrainWith(set Values) Experiment {
 		Cases: func(p Profile) []Case {
 			plan := drainPlanOf(p, set)
 			return []Case{{
-				Labels:   measure.Labels{"client": "go-batched"},
-				Estimate: time.Duration(plan.calibrate+plan.before+plan.drainAtMost/2+plan.after+8) * time.Second,
+				Labels: measure.Labels{"client": "go-batched"},
+				// A backlog is drained some seven times as fast as it was published.
+				Estimate: time.Duration(plan.calibrate+plan.before+min(plan.before/7, plan.drainAtMost)+plan.after+4) * time.Second,
 			}}
 		},
 		Measure: func(ctx context.Context, env Env, c Case) (Sample, error) {
@@ -131,9 +132,8 @@ func measureQuorumDrain(ctx context.Context, env Env, c Case, plan drainPlan) (s
 		return s, fmt.Errorf("calibration: %w", err)
 	}
 	s.Values["sustained"] = measure.Float(sustained)
-	if float64(plan.rate) > calibrationShare*sustained {
-		s.Warnings = append(s.Warnings, fmt.Sprintf("quorum-drain on %s: the rate of %d messages/s is more than %.0f %% of what the machine sustains there; what the queue does under load can't be told from what the machine does",
-			env.Broker, plan.rate, 100*calibrationShare))
+	if text := tooFast(env.Broker.String(), plan.rate, sustained); text != "" {
+		s.Warnings = append(s.Warnings, text)
 	}
 	if err := load.DeclareEmpty(ctx, uri, env.CA, queue, load.Quorum); err != nil {
 		return s, err
@@ -249,6 +249,16 @@ func measureQuorumDrain(ctx context.Context, env Env, c Case, plan drainPlan) (s
 		}
 	}
 	return s, nil
+}
+
+// tooFast warns of a set rate, messages/s, that is too near to what the machine
+// sustains; "" where it is not.
+func tooFast(broker string, rate int, sustained float64) string {
+	if float64(rate) <= calibrationShare*sustained {
+		return ""
+	}
+	return fmt.Sprintf("quorum-drain on %s: the rate of %d messages/s is more than %.0f %% of what the machine sustains there; what the queue does under load can't be told from what the machine does",
+		broker, rate, 100*calibrationShare)
 }
 
 // calibrate publishes as fast as the queue takes it, to a queue of the same

@@ -82,7 +82,7 @@ func quorumMemoryWith(set Values) Experiment {
 		Cases: func(p Profile) []Case {
 			return []Case{{
 				Labels:   measure.Labels{"client": "go-batched"},
-				Estimate: time.Duration(memoryPlanOf(p, set).length+8) * time.Second,
+				Estimate: time.Duration(memoryPlanOf(p, set).length+2) * time.Second,
 			}}
 		},
 		Measure: func(ctx context.Context, env Env, c Case) (Sample, error) {

@@ -102,14 +102,18 @@ func throughputParams(messages int) map[string]string {
 func throughputCases(key string, counts []int, messages func(n int) int) []Case {
 	var cases []Case
 	for _, client := range clients() {
-		rate := 30_000
+		rate, start := 67_000, 20*time.Millisecond // of a process of the client
 		if client == "pika" {
-			rate = 15_000
+			rate, start = 30_000, 250*time.Millisecond
 		}
 		for _, n := range counts {
+			processes := time.Duration(1)
+			if key == "connections" {
+				processes = time.Duration(n)
+			}
 			cases = append(cases, Case{
 				Labels:   measure.Labels{"client": client, key: strconv.Itoa(n)},
-				Estimate: time.Second + time.Duration(messages(n))*time.Second/time.Duration(rate),
+				Estimate: 300*time.Millisecond + processes*start + time.Duration(messages(n))*time.Second/time.Duration(rate),
 			})
 		}
 	}
@@ -185,24 +189,28 @@ func withoutConfirms(sent, enqueued int) *measure.Integrity {
 	}
 }
 
-// depthPatience is how many seconds without a new message mean that no more come.
-const depthPatience = 5
+// depthPatience without a new message means that no more come; a queue may pause.
+const (
+	depthPatience = 5 * time.Second
+	depthStep     = 200 * time.Millisecond
+)
 
 // settledDepth waits until the queue holds want messages, or no more arrive: a
 // queue tells its depth before it takes in what waits for it.
 func settledDepth(ctx context.Context, uri, ca, queue string, want int) (int, error) {
-	for last, still := -1, 0; ; {
+	last, since := -1, time.Now()
+	for {
 		depth, err := load.Depth(ctx, uri, ca, queue)
 		if err != nil || depth >= want {
 			return depth, err
 		}
-		if still++; depth != last {
-			last, still = depth, 0
+		if depth != last {
+			last, since = depth, time.Now()
 		}
-		if still == depthPatience { // a queue may pause
+		if time.Since(since) >= depthPatience {
 			return depth, nil
 		}
-		if err := sleep(ctx, time.Second); err != nil {
+		if err := sleep(ctx, depthStep); err != nil {
 			return depth, err
 		}
 	}

@@ -2,6 +2,7 @@ package experiments
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -85,7 +86,7 @@ func readMemory(ctx context.Context, b *broker.Broker) (rss measure.Value, parts
 		case err != nil:
 			parts[name] = unavailable(err)
 		case !ok:
-			parts[name] = measure.Missing("not supported: this version does not tell it")
+			parts[name] = unavailable(fmt.Errorf("%w: this version does not tell it", broker.ErrNotSupported))
 		default:
 			parts[name] = measure.Int(v)
 		}

@@ -34,7 +34,7 @@ const (
 
 // faultSeconds is the length of the load in which something dies: long enough for
 // a node to be back before it ends.
-func faultSeconds(p Profile) int { return p.pick(15, 16, 25) }
+func faultSeconds(p Profile) int { return p.pick(12, 16, 25) }
 
 // webapiIntegrity counts posts that were lost or doubled when something stops or
 // dies.
@@ -74,24 +74,29 @@ func webapiIntegrity() Experiment {
 				out = append(out, Case{Labels: measure.Labels{"scenario": scenario, "mode": string(mode), "unique": unique},
 					Fresh: scenario == brokerRestarted || scenario == brokerKilled || scenario == brokerKilledLoad, Estimate: time.Duration(seconds) * time.Second})
 			}
-			if p == Quick { // what can be seen in a minute
-				add(consumersStopped, webapi.AsyncConfirm, "no", 9)
-				add(brokerKilledLoad, webapi.Async, "no", faultSeconds(p)+6)
-				add(brokerKilledLoad, webapi.AsyncConfirm, "no", faultSeconds(p)+6)
-				add(consumerKilled, webapi.AsyncConfirm, "no", 15)
+			lost := int(faultLimit.Seconds()) / 3 // waited for what does not come
+			if p == Quick {                       // what can be seen in a minute
+				add(consumersStopped, webapi.AsyncConfirm, "no", 5)
+				add(brokerKilledLoad, webapi.Async, "no", faultSeconds(p)+lost)
+				add(brokerKilledLoad, webapi.AsyncConfirm, "no", faultSeconds(p))
+				add(consumerKilled, webapi.AsyncConfirm, "no", 5)
 				return out
 			}
 			for _, mode := range []webapi.Mode{webapi.Async, webapi.AsyncConfirm} {
-				add(consumersStopped, mode, "no", 9)
-				add(brokerRestarted, mode, "no", 22)
-				add(brokerKilled, mode, "no", 20)
-				add(brokerKilledLoad, mode, "no", faultSeconds(p)+6)
-				add(databaseKilled, mode, "no", faultSeconds(p)+4)
+				waits := 0
+				if mode == webapi.Async {
+					waits = lost
+				}
+				add(consumersStopped, mode, "no", 5)
+				add(brokerRestarted, mode, "no", 6) // and for its node, as those below
+				add(brokerKilled, mode, "no", 8+waits)
+				add(brokerKilledLoad, mode, "no", faultSeconds(p)+waits)
+				add(databaseKilled, mode, "no", faultSeconds(p)+1)
 			}
-			add(databaseKilled, webapi.Sync, "no", faultSeconds(p)+4)
+			add(databaseKilled, webapi.Sync, "no", faultSeconds(p)+1)
 			// Who dies here is behind the queue: how it was published makes no difference.
-			add(consumerKilled, webapi.AsyncConfirm, "no", 15)
-			add(consumerKilled, webapi.AsyncConfirm, "yes", 15)
+			add(consumerKilled, webapi.AsyncConfirm, "no", 5)
+			add(consumerKilled, webapi.AsyncConfirm, "yes", 5)
 			return out
 		},
 		Measure:  measureWebIntegrity,

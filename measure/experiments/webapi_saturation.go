@@ -47,7 +47,7 @@ func webapiSaturation() Experiment {
 			"flush":           webTime("median time in which the disk takes 4 KiB for good (fdatasync)"),
 		}),
 		Texts:   map[string]string{"wrk": "what wrk printed"},
-		Repeats: func(p Profile) int { return p.pick(1, 6, 10) },
+		Repeats: func(p Profile) int { return p.pick(3, 6, 10) },
 		Params: func(p Profile) map[string]string {
 			return webParams(p, map[string]string{"threads": strconv.Itoa(wrkThreads), "duration_s": strconv.Itoa(int(wrkDuration(p).Seconds())),
 				"body": wrkBody, "instances": "1", "consumers": "1"})
@@ -73,7 +73,7 @@ func saturationCase(p Profile, mode string, workers int) Case {
 	if mode == string(webapi.Sync) {
 		workers = 0 // nothing is consumed
 	}
-	return Case{Labels: measure.Labels{"mode": mode, "workers": strconv.Itoa(workers)}, Estimate: wrkDuration(p) + 3*time.Second}
+	return Case{Labels: measure.Labels{"mode": mode, "workers": strconv.Itoa(workers)}, Estimate: wrkDuration(p) + 600*time.Millisecond}
 }
 
 func measureWebSaturation(ctx context.Context, env Env, c Case) (s Sample, err error) {

@@ -30,14 +30,14 @@ func webapiScale() Experiment {
 		Series: map[string]string{
 			"sent": "posts sent in each second", "answered": "posts answered in each second", "backlog": "posts waiting in the queue, read once a second",
 		},
-		Repeats: func(p Profile) int { return p.pick(1, 3, 6) },
+		Repeats: func(p Profile) int { return p.pick(3, 3, 6) },
 		Params: func(p Profile) map[string]string {
 			return webParams(p, map[string]string{"duration_s": strconv.Itoa(scaleSeconds(p)), "body": wrkBody})
 		},
 		Cases: func(p Profile) []Case {
 			var out []Case
 			add := func(mode webapi.Mode, instances, consumers, workers int) {
-				out = append(out, Case{Estimate: time.Duration(scaleSeconds(p)+3) * time.Second, Labels: measure.Labels{"mode": string(mode),
+				out = append(out, Case{Estimate: time.Duration(scaleSeconds(p))*time.Second + 600*time.Millisecond, Labels: measure.Labels{"mode": string(mode),
 					"instances": strconv.Itoa(instances), "consumers": strconv.Itoa(consumers), "workers": strconv.Itoa(workers)}})
 			}
 			if p == Quick { // the ends

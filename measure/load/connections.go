@@ -44,7 +44,7 @@ func (w *worker) connections(ctx context.Context) error {
 	if err := w.say.Encode(Message{Type: TypeReady, Ready: describe(Tune{})}); err != nil {
 		return err
 	}
-	var moved atomic.Int64
+	moved := bursts{tally: newTally(1)}
 	for _, stage := range []func(*Outcome) error{
 		func(r *Outcome) error {
 			return each(ctx, len(conns), func(i int) (err error) {
@@ -53,12 +53,8 @@ func (w *worker) connections(ctx context.Context) error {
 			})
 		},
 		func(r *Outcome) error {
-			err := each(ctx, len(conns), func(i int) error {
-				n, err := w.burst(ctx, conns[i])
-				moved.Add(int64(n))
-				return err
-			})
-			r.Sent, r.Consumed = int(moved.Load()), int(moved.Load())
+			err := each(ctx, len(conns), func(i int) error { return w.burst(ctx, conns[i], uint32(i), &moved) })
+			moved.report(r)
 			return err
 		},
 		func(r *Outcome) error { return closeAll(ctx) },
@@ -89,35 +85,77 @@ func (w *worker) connections(ctx context.Context) error {
 	return w.await(ctx, "stop")
 }
 
+// bursts counts the messages of all connections.
+type bursts struct {
+	mu   sync.Mutex
+	sent int
+	tally
+}
+
+func (b *bursts) send() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.sent++
+}
+
+func (b *bursts) take(body []byte, redelivered bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.tally.take(0, body, redelivered)
+}
+
+// report leaves out what says nothing: connections take each other's messages, so
+// there is no order, and of thousands of streams the sum is enough.
+func (b *bursts) report(r *Outcome) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.tally.report(r)
+	r.Sent, r.Streams, r.OutOfOrder, r.Lost = b.sent, nil, 0, 0
+	if b.unnumbered == 0 {
+		r.Lost = max(b.sent-b.consumed, 0)
+	}
+}
+
+// burstPatience is how long a connection waits for a message before it takes it
+// that none is coming.
+const burstPatience = 3 * time.Second
+
 // burst sends the job's messages over a connection and takes as many from the
-// queue, in which all of them look alike. It returns how many.
-func (w *worker) burst(ctx context.Context, conn *amqp.Connection) (int, error) {
+// queue, whosever they are. Those that don't come are missing in the counts.
+func (w *worker) burst(ctx context.Context, conn *amqp.Connection, publisher uint32, moved *bursts) error {
 	ch, err := conn.Channel()
 	if err != nil {
-		return 0, fmt.Errorf("opening a channel: %w", err)
+		return fmt.Errorf("opening a channel: %w", err)
 	}
-	msg := amqp.Publishing{DeliveryMode: amqp.Transient, Body: make([]byte, w.job.Size)}
+	job := w.job
+	job.Publisher = publisher
+	body := bodies(job, 1) // it is written before publishing returns
 	for range w.job.Messages {
+		msg := amqp.Publishing{DeliveryMode: amqp.Transient, Body: body()}
 		if err := ch.PublishWithContext(ctx, "", w.job.Queue, false, false, msg); err != nil {
-			return 0, fmt.Errorf("publishing: %w", err)
+			return fmt.Errorf("publishing: %w", err)
 		}
+		moved.send()
 	}
-	for got := 0; got < w.job.Messages; {
-		_, ok, err := ch.Get(w.job.Queue, true)
+	last := time.Now()
+	for got := 0; got < w.job.Messages && time.Since(last) < burstPatience; {
+		d, ok, err := ch.Get(w.job.Queue, true)
 		if err != nil {
-			return got, fmt.Errorf("getting a message: %w", err)
+			return fmt.Errorf("getting a message: %w", err)
 		}
 		if ok {
+			moved.take(d.Body, d.Redelivered)
 			got++
+			last = time.Now()
 			continue
 		}
 		select { // it is on its way into the queue
 		case <-ctx.Done():
-			return got, ctx.Err()
+			return ctx.Err()
 		case <-time.After(time.Millisecond):
 		}
 	}
-	return w.job.Messages, ch.Close()
+	return ch.Close()
 }
 
 // each calls do for 0…n-1, some at a time, until one fails.

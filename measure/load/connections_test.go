@@ -94,3 +94,30 @@ func TestEnoughFiles(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// Messages that don't come back are missing in the counts, and nobody waits for
+// them for ever: the queue keeps one of the three that each connection sends.
+func TestBurstLoses(t *testing.T) {
+	b := theNode(t)
+	ctx := context.Background()
+	const queue = "test.connections.few"
+	if _, err := b.Ctl(ctx, "set_policy", "few", "^test.connections.few$", `{"max-length":1}`); err != nil {
+		t.Fatal(err)
+	}
+	defer b.Ctl(ctx, "clear_policy", "few")
+	if err := DeclareEmpty(ctx, b.URI(), "", queue, Classic); err != nil {
+		t.Fatal(err)
+	}
+	defer Delete(ctx, b.URI(), "", queue)
+	c := mustBegin(t, "go", Job{Role: Connect, URI: b.URI(), Channels: 1, Connections: 2, Queue: queue, Messages: 30, Size: 100, Numbered: true, Limit: 60})
+	if _, err := c.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	r, err := c.Run(ctx)
+	if err != nil || r.Sent != 60 || r.Consumed >= 60 || r.Lost != 60-r.Consumed || r.Duplicated != 0 || r.Unnumbered != 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if err := c.Stop(); err != nil {
+		t.Error(err)
+	}
+}

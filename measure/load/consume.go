@@ -34,16 +34,15 @@ type consumer struct {
 
 	over chan struct{} // closed once there is enough
 
-	mu                                sync.Mutex
-	enough                            bool
-	consumed, redelivered, unnumbered int
-	seq                               *sequence
-	delivery                          *latency.Histogram
-	per                               perSecond
+	mu     sync.Mutex
+	enough bool
+	tally
+	delivery *latency.Histogram
+	per      perSecond
 }
 
 func newConsumer(job Job, clock *machineClock, channels int) *consumer {
-	return &consumer{job: job, clock: clock, start: clock.Now(), over: make(chan struct{}), seq: newSequence(channels), delivery: latency.New()}
+	return &consumer{job: job, clock: clock, start: clock.Now(), over: make(chan struct{}), tally: newTally(channels), delivery: latency.New()}
 }
 
 func (c *consumer) run(ctx context.Context, stop <-chan struct{}, channels []*amqp.Channel, r *Outcome) error {
@@ -138,15 +137,7 @@ func (c *consumer) take(i int, body []byte, redelivered bool, now time.Duration)
 	if c.enough {
 		return false
 	}
-	if redelivered {
-		c.redelivered++
-	}
-	s, numbered := readStamp(body)
-	if !numbered {
-		c.unnumbered++
-	}
-	if numbered && c.seq.take(i, s.streamID, s.number) || !numbered && !redelivered {
-		c.consumed++
+	if s, numbered, first := c.tally.take(i, body, redelivered); first {
 		c.per.add(now - c.start)
 		if age := now - s.mono; numbered && s.boot != 0 && s.boot == c.clock.boot && age > -clockError {
 			c.delivery.Record(age)
@@ -174,9 +165,7 @@ func (c *consumer) end() {
 func (c *consumer) report(r *Outcome) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r.Consumed, r.Redelivered, r.Unnumbered = c.consumed, c.redelivered, c.unnumbered
-	r.Lost, r.Duplicated, r.OutOfOrder = c.seq.gaps(), c.seq.duplicated, c.seq.outOfOrder
-	r.Streams = c.seq.list()
+	c.tally.report(r)
 	r.Latency = map[string]measure.Histogram{LatencyDelivery: c.delivery.Encode()}
 	r.Series = map[string]measure.Series{SeriesConsumed: c.per.series()}
 }

@@ -175,6 +175,8 @@ func (j Job) validateConnections() error {
 		return fmt.Errorf("duration_s is %v, not in 0…600", j.Duration)
 	case j.QoS != 0 && j.QoS != 1:
 		return fmt.Errorf("qos is %d, not 0 or 1", j.QoS)
+	case j.Numbered && j.Size < StampSize:
+		return fmt.Errorf("size_bytes is %d, and the number of a message takes %d", j.Size, StampSize)
 	case j.QoS == 1 && (j.Window < 1 || j.Window > 1000):
 		return fmt.Errorf("window is %d, not in 1…1000", j.Window)
 	}

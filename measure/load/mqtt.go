@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	mqtt "github.com/eclipse/paho.mqtt.golang"
@@ -42,8 +41,8 @@ func (w *worker) mqtt(ctx context.Context) error {
 		return err
 	}
 	defer subscriber.Disconnect(100)
-	var received atomic.Int64
-	hear := func(mqtt.Client, mqtt.Message) { received.Add(1) }
+	received := listener{tally: newTally(1)}
+	hear := func(_ mqtt.Client, m mqtt.Message) { received.take(m.Payload(), m.Duplicate()) }
 	if err := settle(ctx, subscriber.Subscribe(w.job.Queue, byte(w.job.QoS), hear)); err != nil {
 		return fmt.Errorf("subscribing: %w", err)
 	}
@@ -60,7 +59,7 @@ func (w *worker) mqtt(ctx context.Context) error {
 	if err == nil {
 		err = awaitQuiet(ctx, &received, r.Sent)
 	}
-	r.Consumed = int(received.Load())
+	received.report(w.job, &r)
 	if err != nil {
 		w.partial = &r
 		return errors.Join(ctx.Err(), err)
@@ -71,15 +70,76 @@ func (w *worker) mqtt(ctx context.Context) error {
 	return w.await(ctx, "stop")
 }
 
+// listener counts what a subscriber hears.
+type listener struct {
+	mu sync.Mutex
+	tally
+}
+
+func (l *listener) take(body []byte, redelivered bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tally.take(0, body, redelivered)
+}
+
+// count is of all deliveries, however often a message came.
+func (l *listener) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.consumed + l.seq.duplicated
+}
+
+// report adds what was heard to what was published, r.Sent messages: a job is
+// both sides of its one stream.
+func (l *listener) report(job Job, r *Outcome) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tally.report(r)
+	if !job.Numbered {
+		return
+	}
+	own := Stream{Publisher: job.Publisher, Next: r.Sent}
+	for _, s := range r.Streams {
+		if s.Publisher == job.Publisher {
+			own.Received = s.Received
+		}
+	}
+	r.Streams, r.Lost = []Stream{own}, max(r.Sent-own.Received, 0)
+}
+
+// bodies makes the body of one message after another, in turn in so many pieces of
+// memory as the library may hold on to at once: a new one for each message would
+// cost the client more than the message.
+func bodies(job Job, held int) (next func() []byte) {
+	if !job.Numbered {
+		same := make([]byte, job.Size)
+		return func() []byte { return same }
+	}
+	ring := make([][]byte, held)
+	for i := range ring {
+		ring[i] = make([]byte, job.Size)
+	}
+	mark := stamp{streamID: streamID{publisher: job.Publisher}, number: -1}
+	return func() []byte {
+		mark.number++
+		body := ring[mark.number%held]
+		mark.put(body)
+		return body
+	}
+}
+
 // mqttPublish publishes until the job's time is over, and ends when the broker
 // has acknowledged the last message: with QoS 0, one of QoS 1 behind them, to
 // a topic that nobody subscribes to. A connection's messages are handled in turn.
 func (w *worker) mqttPublish(ctx context.Context, c mqtt.Client, r *Outcome) error {
-	body := make([]byte, w.job.Size)
+	// With acknowledgements, the library keeps the messages of the window and the one
+	// whose acknowledgement is waited for; without, the one that it writes and the one
+	// behind it. And there is the next.
+	body := bodies(w.job, w.job.Window+3)
 	end := time.Now().Add(seconds(w.job.Duration))
 	if w.job.QoS == 0 {
 		for time.Now().Before(end) && ctx.Err() == nil {
-			t := c.Publish(w.job.Queue, 0, false, body)
+			t := c.Publish(w.job.Queue, 0, false, body())
 			if t.WaitTimeout(0) && t.Error() != nil { // done at once only if it failed
 				return fmt.Errorf("publishing message %d: %w", r.Sent+1, t.Error())
 			}
@@ -95,16 +155,20 @@ func (w *worker) mqttPublish(ctx context.Context, c mqtt.Client, r *Outcome) err
 	go func() {
 		var failed error
 		for t := range open {
-			if err := settle(ctx, t); err != nil && failed == nil {
-				failed = err
-			} else if err == nil {
+			switch err := settle(ctx, t); {
+			case err == nil:
 				r.Acked++
+			case failed == nil:
+				failed = err
+				fallthrough
+			default:
+				r.Unconfirmed++
 			}
 		}
 		acked <- failed
 	}()
 	for time.Now().Before(end) && ctx.Err() == nil {
-		open <- c.Publish(w.job.Queue, 1, false, body) // waits when the window is full
+		open <- c.Publish(w.job.Queue, 1, false, body()) // waits when the window is full
 		r.Sent++
 	}
 	close(open)
@@ -115,10 +179,10 @@ func (w *worker) mqttPublish(ctx context.Context, c mqtt.Client, r *Outcome) err
 }
 
 // awaitQuiet waits until want messages were received, or no more come.
-func awaitQuiet(ctx context.Context, received *atomic.Int64, want int) error {
+func awaitQuiet(ctx context.Context, received *listener, want int) error {
 	for end := time.Now().Add(mostPatience); time.Now().Before(end); {
-		before := received.Load()
-		if before >= int64(want) {
+		before := received.count()
+		if before >= want {
 			return nil
 		}
 		select {
@@ -126,7 +190,7 @@ func awaitQuiet(ctx context.Context, received *atomic.Int64, want int) error {
 			return context.Cause(ctx)
 		case <-time.After(quiet):
 		}
-		if received.Load() == before {
+		if received.count() == before {
 			return nil
 		}
 	}

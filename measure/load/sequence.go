@@ -87,6 +87,36 @@ func (s *sequence) gaps() (n int) {
 	return n
 }
 
+// tally counts what comes in. It is used by one goroutine at a time.
+type tally struct {
+	consumed, redelivered, unnumbered int
+	seq                               *sequence
+}
+
+func newTally(consumers int) tally { return tally{seq: newSequence(consumers)} }
+
+// take notes a delivery. First is false for one that is known to have been there
+// before: by its number or, without one, by the broker's word.
+func (t *tally) take(consumer int, body []byte, redelivered bool) (s stamp, numbered, first bool) {
+	if redelivered {
+		t.redelivered++
+	}
+	s, numbered = readStamp(body)
+	if !numbered {
+		t.unnumbered++
+	}
+	if first = numbered && t.seq.take(consumer, s.streamID, s.number) || !numbered && !redelivered; first {
+		t.consumed++
+	}
+	return s, numbered, first
+}
+
+func (t *tally) report(r *Outcome) {
+	r.Consumed, r.Redelivered, r.Unnumbered = t.consumed, t.redelivered, t.unnumbered
+	r.Lost, r.Duplicated, r.OutOfOrder = t.seq.gaps(), t.seq.duplicated, t.seq.outOfOrder
+	r.Streams = t.seq.list()
+}
+
 func (s *sequence) list() []Stream {
 	var out []Stream
 	for id, r := range s.streams {

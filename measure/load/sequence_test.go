@@ -150,3 +150,42 @@ func BenchmarkTake(b *testing.B) {
 		s.number = (s.number + 1) % mostMessages
 	}
 }
+
+// What a subscriber hears of what its publisher has numbered: the third message
+// does not come, the second comes twice.
+func TestListener(t *testing.T) {
+	job := Job{Role: MQTT, Size: 100, Numbered: true, Publisher: 7}
+	next := bodies(job)
+	var sent [][]byte
+	for range 5 {
+		sent = append(sent, next())
+	}
+	if &sent[0][0] == &sent[1][0] {
+		t.Error("two messages share a body, and the first may not be on its way yet")
+	}
+	l := listener{tally: newTally(1)}
+	for _, i := range []int{0, 1, 1, 3, 4} {
+		l.take(sent[i], false)
+	}
+	r := Outcome{Sent: 5}
+	l.report(job, &r)
+	if r.Consumed != 4 || r.Lost != 1 || r.Duplicated != 1 || r.OutOfOrder != 0 || r.Unnumbered != 0 || l.count() != 5 ||
+		!slices.Equal(r.Streams, []Stream{{Publisher: 7, Next: 5, Received: 4}}) || Lost([]Outcome{r}, []Outcome{r}) != 1 {
+		t.Errorf("%+v", r)
+	}
+	// The last one is missing, which no gap tells; nothing comes at all.
+	for heard, want := range map[int]int{4: 1, 0: 5} {
+		l := listener{tally: newTally(1)}
+		for _, body := range sent[:heard] {
+			l.take(body, false)
+		}
+		r := Outcome{Sent: 5}
+		if l.report(job, &r); r.Lost != want || len(r.Streams) != 1 || r.Streams[0].Next != 5 {
+			t.Errorf("%d heard: %+v", heard, r)
+		}
+	}
+	same := bodies(Job{Size: 3})
+	if a, b := same(), same(); len(a) != 3 || &a[0] != &b[0] {
+		t.Error("an unnumbered message has a body of its own")
+	}
+}
