@@ -81,6 +81,7 @@ type source struct {
 	shared     declared
 	sharedFile string
 	sharedText string // of it
+	declared   placedText
 	text       string // of the file
 	front      front
 	frontWords placedText
@@ -141,7 +142,7 @@ func Load(fsys fs.FS) (Content, error) {
 				errs = append(errs, err)
 				continue
 			}
-			s.shared, s.sharedFile, s.sharedText = shared, name, text
+			s.shared, s.sharedFile, s.sharedText, s.declared = shared, name, text, words
 			c.articles = append(c.articles, s)
 		}
 	}

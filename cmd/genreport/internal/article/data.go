@@ -51,11 +51,12 @@ type Data struct {
 	catalog  Catalog
 	runs     []measure.Recorded // oldest first
 	profiles []string
+	memo     *memo
 }
 
 // NewData takes the runs whose profile is one of profiles.
 func NewData(catalog Catalog, runs []measure.Recorded, profiles []string) Data {
-	d := Data{catalog: catalog, profiles: profiles}
+	d := Data{catalog: catalog, profiles: profiles, memo: &memo{made: map[string]any{}}}
 	for _, r := range runs {
 		if slices.Contains(profiles, r.Run.Profile) {
 			d.runs = append(d.runs, r)

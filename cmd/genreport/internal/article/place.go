@@ -281,10 +281,10 @@ func yamlNames(t reflect.Type) []string {
 
 // sharedWords are the words of SLUG.yaml.
 func (s source) sharedWords() (placedText, error) {
-	if s.sharedText == "" { // of an aside
+	if s.declared.root == nil { // of an aside
 		return placedText{file: s.sharedFile, top: begin()}, nil
 	}
-	return readWords(s.sharedFile, 0, s.sharedText)
+	return s.declared, nil
 }
 
 // raw is the text of one of the article's files, as it is written.
