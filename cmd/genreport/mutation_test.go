@@ -118,8 +118,11 @@ func TestEachBinding(t *testing.T) {
 						continue
 					}
 					instead := []string{"", said}
-					if lang == "zh" { // a half of each: a page takes some time
-						instead = instead[i%2 : i%2+1]
+					if lang == "zh" { // some: it is the same check, and a page takes its time
+						if i%8 != 0 {
+							continue
+						}
+						instead = instead[i/8%2 : i/8%2+1]
 					}
 					for _, words := range instead {
 						tried++
@@ -129,7 +132,7 @@ func TestEachBinding(t *testing.T) {
 						}
 					}
 				}
-				if tried < 100 {
+				if tried < 15 {
 					t.Errorf("%d changes", tried)
 				}
 			})

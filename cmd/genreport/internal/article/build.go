@@ -22,7 +22,7 @@ func (c Content) Resolve(d Data) ([]Page, error) {
 	var pages []Page
 	var errs []error
 	for _, s := range c.articles {
-		p, err := s.resolve(d)
+		p, _, err := s.resolve(d, leads{})
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -32,23 +32,44 @@ func (c Content) Resolve(d Data) ([]Page, error) {
 	return pages, errors.Join(errs...)
 }
 
-func (s source) resolve(d Data) (Page, error) {
-	// Twice: what run.json tells stands in the first sentence, and which runs and
-	// experiments the numbers come from is known after the last.
-	p, r, err := s.resolveWith(d, nil, nil)
-	if err != nil {
-		return p, err
-	}
-	var cited []measure.Run
-	for _, src := range r.runs {
-		cited = append(cited, src.Run)
-	}
-	p, _, err = s.resolveWith(d, cited, keysInOrder(r.evidence))
-	return p, err
+// leads are what the numbers of a page come from: known once they all are looked
+// up, and asked for by what stands before them.
+type leads struct {
+	cited []measure.Run
+	shown []string // experiments that the page has evidence of
 }
 
-func (s source) resolveWith(d Data, cited []measure.Run, shown []string) (Page, *resolver, error) {
-	r := &resolver{data: d, lang: s.lang, brokers: s.shared.Brokers, here: Place{s.file, 1, 1}, cited: cited, shown: shown,
+func (r *resolver) led() leads {
+	var l leads
+	for _, src := range r.runs {
+		l.cited = append(l.cited, src.Run)
+	}
+	l.shown = keysInOrder(r.evidence)
+	return l
+}
+
+// same reports whether a page made with one reads as one made with the other, of
+// the same data.
+func (l leads) same(other leads) bool {
+	return slices.Equal(l.shown, other.shown) && slices.EqualFunc(l.cited, other.cited, func(a, b measure.Run) bool { return a.ID == b.ID })
+}
+
+// resolve makes the page, and tells its leads. With those that it had before it is
+// made once, else twice.
+func (s source) resolve(d Data, guess leads) (Page, leads, error) {
+	p, r, err := s.resolveWith(d, guess)
+	if err != nil {
+		return p, guess, err
+	}
+	found := r.led()
+	if !found.same(guess) {
+		p, _, err = s.resolveWith(d, found)
+	}
+	return p, found, err
+}
+
+func (s source) resolveWith(d Data, known leads) (Page, *resolver, error) {
+	r := &resolver{data: d, lang: s.lang, brokers: s.shared.Brokers, here: Place{s.file, 1, 1}, leads: known,
 		sources: s.shared.Sources, declaredClaims: s.shared.Claims, faulty: map[string]error{}}
 	p := Page{Slug: s.slug, Lang: s.lang, Series: s.shared.Series, Number: s.shared.Number, Aside: s.aside, ForAuthors: s.forAuthors}
 	var bad faults

@@ -27,10 +27,9 @@ type resolver struct {
 	draft    bool
 	evidence []evidenceKey
 	runs     []Source
-	cited    []measure.Run // that the page's numbers come from; facts are theirs
+	leads    // what the page's numbers come from; facts are of those runs
 
-	shown          []string // experiments that the page has evidence of
-	about          string   // the experiment of the block that is being resolved
+	about          string // the experiment of the block that is being resolved
 	sources        map[string]givenSource
 	givenFrom      []givenUse
 	unsourced      []Loose
@@ -383,7 +382,8 @@ func (r *resolver) cases(known Known, experiment string, want measure.Labels) (a
 	}
 	r.use(run, experiment)
 	want["broker"] = label
-	if all = groups(res, want); len(all) == 0 {
+	all = remember(r.data.memo, func() []group { return groups(res, want) }, run.ID, experiment, want)
+	if len(all) == 0 {
 		return nil, fmt.Sprintf("run %s has no such case", run.ID), nil
 	}
 	return all, "", nil
