@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -41,13 +42,13 @@ const generous = 2 * time.Minute
 
 // served is a preview that runs.
 type served struct {
-	t       *testing.T
+	t       testing.TB
 	url     string
 	events  *bufio.Reader
 	version string
 }
 
-func startServe(t *testing.T, args ...string) *served {
+func startServe(t testing.TB, args ...string) *served {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	log := &lines{out: make(chan string, 1000)}
@@ -147,7 +148,7 @@ func (s *served) has(page string, want ...string) {
 	}
 }
 
-func writeTo(t *testing.T, dir, name, text string) {
+func writeTo(t testing.TB, dir, name, text string) {
 	t.Helper()
 	path := filepath.Join(dir, filepath.FromSlash(name))
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -310,6 +311,46 @@ func TestServeArticles(t *testing.T) {
 	}
 	for !strings.Contains(s.get("en/channels-and-connections.html", http.StatusOK), "not measured") {
 		s.next()
+	}
+}
+
+// BenchmarkServe is the time from a saved file until the browser is told to load the
+// page again, on the repository's articles: a sentence of the Markdown, and the
+// declarations beside it.
+//
+//	go test -run '^$' -bench Serve -benchtime 20x ./cmd/genreport
+//
+// It has to be below half a second. The rules are those of the preview: it waits
+// until no file has changed for 30 ms (quiet), makes the pages whose files changed,
+// and takes the others, their charts and the results as they were. serve.go has the
+// figures.
+func BenchmarkServe(b *testing.B) {
+	dir := filepath.Join(b.TempDir(), "content")
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join("..", "..", "content"))); err != nil {
+		b.Fatal(err)
+	}
+	s := startServe(b, "--content", dir, "--results", filepath.Join(dir, "results"))
+	changed := 0
+	for _, name := range []string{"zh/channels-and-connections.md", "en/rabbitmq-versions.md", "zh/web-api.md", "rabbitmq-versions.yaml"} {
+		text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(name, func(b *testing.B) {
+			var slowest time.Duration
+			for b.Loop() {
+				changed++
+				began := time.Now()
+				if strings.HasSuffix(name, ".md") {
+					writeTo(b, dir, name, string(text)+"\nIt changed "+strconv.Itoa(changed)+" times.\n")
+				} else { // which both languages show
+					writeTo(b, dir, name, string(text)+"errata:\n  - {date: 2026-12-01, en: \"a "+strconv.Itoa(changed)+"\", zh: \"a "+strconv.Itoa(changed)+"\"}\n")
+				}
+				s.next()
+				slowest = max(slowest, time.Since(began))
+			}
+			b.ReportMetric(float64(slowest.Milliseconds()), "ms-slowest")
+		})
 	}
 }
 

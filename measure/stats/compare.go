@@ -2,10 +2,8 @@ package stats
 
 import (
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
-	"sync"
 
 	"golang.org/x/perf/benchmath"
 )
@@ -51,37 +49,6 @@ type Comparison struct {
 	// against three, even those that do not overlap have p = 0.1.
 	Enough  bool
 	Differs bool // P < Alpha
-}
-
-// Comparisons keeps what it compared: the same cases come up in every language of an article. It is safe for concurrent use.
-type Comparisons struct {
-	mu   sync.Mutex
-	made map[string]Comparison
-}
-
-// Compare is [Compare]. A nil Comparisons keeps nothing.
-func (all *Comparisons) Compare(a, b []float64) (Comparison, error) {
-	if all == nil {
-		return Compare(a, b)
-	}
-	key := fmt.Sprintf("%x %x", a, b)
-	all.mu.Lock()
-	c, ok := all.made[key]
-	all.mu.Unlock()
-	if ok {
-		return c, nil
-	}
-	c, err := Compare(a, b)
-	if err != nil {
-		return c, err
-	}
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	if all.made == nil {
-		all.made = map[string]Comparison{}
-	}
-	all.made[key] = c
-	return c, nil
 }
 
 // Compare needs at least one sample of each; not-a-number is refused.

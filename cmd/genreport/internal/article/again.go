@@ -11,10 +11,13 @@ import (
 type Again struct {
 	data  Data
 	pages map[[sha256.Size]byte]Page
+	leads map[string]leads // by file
 }
 
 // NewAgain begins with nothing made.
-func NewAgain(d Data) *Again { return &Again{data: d, pages: map[[sha256.Size]byte]Page{}} }
+func NewAgain(d Data) *Again {
+	return &Again{data: d, pages: map[[sha256.Size]byte]Page{}, leads: map[string]leads{}}
+}
 
 // Resolve is that of Content. It forgets the pages that are not made any more.
 func (a *Again) Resolve(c Content) ([]Page, error) {
@@ -26,7 +29,11 @@ func (a *Again) Resolve(c Content) ([]Page, error) {
 		p, ok := a.pages[key]
 		if !ok {
 			var err error
-			if p, _, err = s.resolve(a.data, s.likely(a.data)); err != nil {
+			guess, known := a.leads[s.file]
+			if !known {
+				guess = s.likely(a.data)
+			}
+			if p, a.leads[s.file], err = s.resolve(a.data, guess); err != nil {
 				errs = append(errs, err)
 				continue
 			}

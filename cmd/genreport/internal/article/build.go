@@ -24,15 +24,15 @@ func (c Content) Resolve(d Data) ([]Page, error) {
 	var wg sync.WaitGroup
 	for _, slug := range c.slugs() {
 		wg.Go(func() {
-			var cited *cites
+			var known leads
 			for i, s := range c.articles {
 				if s.slug != slug {
 					continue
 				}
-				if cited == nil {
-					cited = s.likely(d)
+				if len(known.cited) == 0 {
+					known = s.likely(d)
 				}
-				all[i], cited, errs[i] = s.resolve(d, cited)
+				all[i], known, errs[i] = s.resolve(d, known)
 			}
 		})
 	}
@@ -88,57 +88,64 @@ func (c Content) slugs() []string {
 	return all
 }
 
-// cites is what a page tells of its numbers' origin.
-type cites struct {
-	runs        []measure.Run
-	experiments []string // that it has evidence of
+// leads are what the numbers of a page come from: known once they all are looked
+// up, and asked for by what stands before them.
+type leads struct {
+	cited []measure.Run
+	shown []string // experiments that the page has evidence of
 }
 
-func (c cites) equal(other cites) bool {
-	return slices.EqualFunc(c.runs, other.runs, func(a, b measure.Run) bool { return a.ID == b.ID }) &&
-		slices.Equal(slices.Sorted(slices.Values(c.experiments)), slices.Sorted(slices.Values(other.experiments)))
+func (r *resolver) led() leads {
+	var l leads
+	for _, src := range r.runs {
+		l.cited = append(l.cited, src.Run)
+	}
+	l.shown = keysInOrder(r.evidence)
+	return l
 }
 
-// likely is a guess of what the page will cite.
-func (s source) likely(d Data) *cites {
-	var c cites
+// same reports whether a page made with one reads as one made with the other, of
+// the same data.
+func (l leads) same(other leads) bool {
+	return slices.Equal(slices.Sorted(slices.Values(l.shown)), slices.Sorted(slices.Values(other.shown))) &&
+		slices.EqualFunc(l.cited, other.cited, func(a, b measure.Run) bool { return a.ID == b.ID })
+}
+
+// likely is a guess of a page's leads.
+func (s source) likely(d Data) leads {
+	var l leads
 	for _, id := range slices.Sorted(maps.Keys(s.shared.Claims)) {
 		experiment := s.shared.Claims[id].Experiment
 		_, run, why := d.find(experiment, s.shared.Brokers["current"])
 		if why != "" {
 			continue
 		}
-		if !slices.ContainsFunc(c.runs, func(r measure.Run) bool { return r.ID == run.ID }) {
-			c.runs = append(c.runs, run)
+		if !slices.ContainsFunc(l.cited, func(r measure.Run) bool { return r.ID == run.ID }) {
+			l.cited = append(l.cited, run)
 		}
-		if !slices.Contains(c.experiments, experiment) {
-			c.experiments = append(c.experiments, experiment)
+		if !slices.Contains(l.shown, experiment) {
+			l.shown = append(l.shown, experiment)
 		}
 	}
-	return &c
+	return l
 }
 
-// resolve makes the page, and tells what it cites. What run.json tells stands in
-// the first sentence, and where the numbers come from is known after the last: when
-// that is not the guess, the page is made again.
-func (s source) resolve(d Data, guess *cites) (Page, *cites, error) {
+// resolve makes the page, and tells its leads. With those that it had before it is
+// made once, else twice.
+func (s source) resolve(d Data, guess leads) (Page, leads, error) {
 	p, r, err := s.resolveWith(d, guess)
 	if err != nil {
-		return p, nil, err
+		return p, guess, err
 	}
-	cited := &cites{experiments: keysInOrder(r.evidence)}
-	for _, src := range r.runs {
-		cited.runs = append(cited.runs, src.Run)
+	found := r.led()
+	if !found.same(guess) {
+		p, _, err = s.resolveWith(d, found)
 	}
-	if cited.equal(*guess) {
-		return p, cited, nil
-	}
-	p, _, err = s.resolveWith(d, cited)
-	return p, cited, err
+	return p, found, err
 }
 
-func (s source) resolveWith(d Data, known *cites) (Page, *resolver, error) {
-	r := &resolver{data: d.watched(), lang: s.lang, brokers: s.shared.Brokers, here: Place{s.file, 1, 1}, cited: known.runs, shown: known.experiments,
+func (s source) resolveWith(d Data, known leads) (Page, *resolver, error) {
+	r := &resolver{data: d.watched(), lang: s.lang, brokers: s.shared.Brokers, here: Place{s.file, 1, 1}, leads: known,
 		sources: s.shared.Sources, declaredClaims: s.shared.Claims, faulty: map[string]error{}}
 	p := Page{Slug: s.slug, Lang: s.lang, Series: s.shared.Series, Number: s.shared.Number, Aside: s.aside, ForAuthors: s.forAuthors}
 	var bad faults

@@ -230,7 +230,6 @@ func (r *resolver) decideOn(d claimDeclared, alias string, c *Claim) (claim.Deci
 		}
 		return out, err
 	}
-	factor := cmp.Or(d.Factor, 1)
 	switch d.Is {
 	case "greater", "less", "same":
 		b, err := cell(d.Case)
@@ -241,19 +240,13 @@ func (r *resolver) decideOn(d claimDeclared, alias string, c *Claim) (claim.Deci
 		if err != nil {
 			return claim.Decision{}, err
 		}
-		switch d.Is {
-		case "greater":
-			return claim.Greater(a, b, factor), nil
-		case "less":
-			return claim.Less(a, b, factor), nil
-		}
-		return claim.Same(a, b, d.Within), nil
+		return r.judge(d, 0, b, a), nil
 	case "between":
 		one, err := cell(d.Case)
 		if err != nil {
 			return claim.Decision{}, err
 		}
-		return claim.Between(one, *d.Low, *d.High), nil
+		return r.judge(d, 0, one), nil
 	}
 	values := d.Values
 	if values == nil {
@@ -267,15 +260,35 @@ func (r *resolver) decideOn(d claimDeclared, alias string, c *Claim) (claim.Deci
 		}
 		cells = append(cells, one)
 	}
-	switch d.Is {
-	case "flat":
-		return claim.Flat(cells, d.Within), nil
-	case "rising":
-		return claim.Rising(cells), nil
-	case "falling":
-		return claim.Falling(cells), nil
+	return r.judge(d, slices.Index(values, d.At), cells...), nil
+}
+
+// judge decides about cells: of a pair the first is compared with the second. at is
+// the index from which a claim that stops does so.
+func (r *resolver) judge(d claimDeclared, at int, cells ...claim.Cell) claim.Decision {
+	factor, low, high := cmp.Or(d.Factor, 1), 0.0, 0.0
+	if d.Is == "between" {
+		low, high = *d.Low, *d.High
 	}
-	return claim.Stops(cells, slices.Index(values, d.At), d.Within), nil
+	return remember(r.data.memo, func() claim.Decision {
+		switch d.Is {
+		case "greater":
+			return claim.Greater(cells[1], cells[0], factor)
+		case "less":
+			return claim.Less(cells[1], cells[0], factor)
+		case "same":
+			return claim.Same(cells[1], cells[0], d.Within)
+		case "between":
+			return claim.Between(cells[0], low, high)
+		case "flat":
+			return claim.Flat(cells, d.Within)
+		case "rising":
+			return claim.Rising(cells)
+		case "falling":
+			return claim.Falling(cells)
+		}
+		return claim.Stops(cells, at, d.Within)
+	}, d.Is, factor, d.Within, low, high, at, cells)
 }
 
 // claimCell is the samples of one case. An error is a wrong declaration.
@@ -287,7 +300,7 @@ func (r *resolver) claimCell(d claimDeclared, labels measure.Labels) (cell claim
 		return claim.Cell{Missing: found.missing}, "", err
 	}
 	_, run, _ := r.data.find(d.Experiment, found.labels[brokerLabel])
-	cell = claim.Cell{Exact: metric.Exact, Run: run.ID, Compared: r.data.compared}
+	cell = claim.Cell{Exact: metric.Exact, Run: run.ID}
 	cell.Drift, _ = run.Drift()
 	by := 1.0
 	if d.Per != "" {

@@ -51,7 +51,7 @@ type Data struct {
 	catalog  Catalog
 	runs     []measure.Recorded // oldest first
 	profiles []string
-	compared *stats.Comparisons
+	memo     *memo
 	asked    *asked // what a page needed of it; nil: nobody wants to know
 }
 
@@ -77,7 +77,7 @@ func (d Data) all() []measure.Recorded {
 
 // NewData takes the runs whose profile is one of profiles.
 func NewData(catalog Catalog, runs []measure.Recorded, profiles []string) Data {
-	d := Data{catalog: catalog, profiles: profiles, compared: &stats.Comparisons{}}
+	d := Data{catalog: catalog, profiles: profiles, memo: &memo{made: map[string]any{}}}
 	for _, r := range runs {
 		if slices.Contains(profiles, r.Run.Profile) {
 			d.runs = append(d.runs, r)

@@ -27,6 +27,7 @@ type Loose struct {
 type Used struct {
 	Place
 	Key   string // without what only changes how the number is shown
+	Text  string // what the page reads there
 	Words bool   // a claim's, a fact or a label's name: not a number of a result
 }
 
@@ -158,7 +159,7 @@ func (s source) claimBlock(r *resolver, id string, line int, body string, bad *f
 	r.unmet, r.evidence, r.runs, r.draft, r.givenFrom = before.unmet, before.evidence, before.runs, before.draft, before.givenFrom
 	html := string(sentence(c.Verdict))
 	c.Sentence = template.HTML(html)
-	r.used = append(r.used, Used{Place{s.file, line, 1}, claimTarget + "/" + id, true})
+	r.used = append(r.used, Used{Place: Place{s.file, line, 1}, Key: claimTarget + "/" + id, Words: true})
 	c.Uses = append(c.Uses, ClaimUse{Place{s.file, text.place(string(c.Verdict)).line, text.place(string(c.Verdict)).column},
 		strings.TrimSpace(htmlpkg.UnescapeString(tags.ReplaceAllString(html, "")))})
 	if i := strings.LastIndex(html, "</p>"); i >= 0 {

@@ -27,10 +27,9 @@ type resolver struct {
 	draft    bool
 	evidence []evidenceKey
 	runs     []Source
-	cited    []measure.Run // that the page's numbers come from; facts are theirs
+	leads    // what the page's numbers come from; facts are of those runs
 
-	shown          []string // experiments that the page has evidence of
-	about          string   // the experiment of the block that is being resolved
+	about          string // the experiment of the block that is being resolved
 	sources        map[string]givenSource
 	givenFrom      []givenUse
 	unsourced      []Loose
@@ -108,7 +107,11 @@ func (r *resolver) resolve(w written, from, to int, defaults ref) (resolved, err
 	parsed, err := parseRef(w.text[from:to])
 	var v resolved
 	if err == nil {
+		before := len(r.used)
 		v, err = r.lookup(parsed, defaults)
+		for i := range r.used[before:] {
+			r.used[before+i].Text = v.words(r.lang)
+		}
 	}
 	for _, verdict := range claim.Verdicts() { // the words that are not shown are read too
 		if at, ok := parsed.parts["words "+string(verdict)]; ok && err == nil {
@@ -143,7 +146,7 @@ func (r *resolver) lookup(in ref, defaults ref) (resolved, error) {
 	if in.experiment == "" {
 		return resolved{}, fmt.Errorf("%q names no experiment; write experiment/%s", in.name, in.name)
 	}
-	r.used = append(r.used, Used{r.here, in.key(), isFact(in.experiment)})
+	r.used = append(r.used, Used{Place: r.here, Key: in.key(), Words: isFact(in.experiment)})
 	if isFact(in.experiment) {
 		return r.fact(in)
 	}
@@ -214,7 +217,7 @@ func (r *resolver) claimWords(in ref) (resolved, error) {
 		return resolved{}, err
 	}
 	text := in.words.of(c.Verdict)
-	r.used = append(r.used, Used{r.here, claimTarget + "/" + in.name, true})
+	r.used = append(r.used, Used{Place: r.here, Key: claimTarget + "/" + in.name, Words: true})
 	c.Uses = append(c.Uses, ClaimUse{r.here, text})
 	return resolved{text: text, claim: c}, nil
 }
@@ -379,7 +382,8 @@ func (r *resolver) cases(known Known, experiment string, want measure.Labels) (a
 	}
 	r.use(run, experiment)
 	want["broker"] = label
-	if all = groups(res, want); len(all) == 0 {
+	all = remember(r.data.memo, func() []group { return groups(res, want) }, run.ID, experiment, want)
+	if len(all) == 0 {
 		return nil, fmt.Sprintf("run %s has no such case", run.ID), nil
 	}
 	return all, "", nil
@@ -521,8 +525,11 @@ func (r *resolver) relate(known Known, metric measure.Metric, in ref) (resolved,
 		return r.miss("the ratio's second value is 0"), nil
 	}
 	if interval {
-		c, err := stats.Compare(samples[1], samples[0])
-		if err != nil || !c.Interval || !c.HasRatio {
+		c := remember(r.data.memo, func() stats.Comparison {
+			c, _ := stats.Compare(samples[1], samples[0]) // the zero one has no interval
+			return c
+		}, samples)
+		if !c.Interval || !c.HasRatio {
 			return r.miss(noInterval), nil
 		}
 		scale := 1.0 // per divides each case by its own label
@@ -808,7 +815,7 @@ func (r *resolver) expand(w written, defaults ref, show func(resolved) string, r
 		}
 		at = from + len(inner) + len(refClose)
 		if inner == defaults.variable && inner != "" {
-			r.used = append(r.used, Used{w.place(from - len(refOpen)), defaults.experiment + "/" + inner, true})
+			r.used = append(r.used, Used{Place: w.place(from - len(refOpen)), Key: defaults.experiment + "/" + inner, Text: defaults.stands, Words: true})
 			b.WriteString(rest(defaults.stands))
 			continue
 		}

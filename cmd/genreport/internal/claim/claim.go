@@ -44,8 +44,6 @@ type Cell struct {
 	Missing string    // why there are no samples
 	Run     string    // that it was measured in
 	Drift   float64   // by how much the machine's speed moved in that run, as a share
-
-	Compared *stats.Comparisons // keeps those that are made; may be nil
 }
 
 // Decision is a verdict with what it stands on.
@@ -75,7 +73,7 @@ func between(a, b Cell) (d Decision, low, high float64) {
 	if a.Run != b.Run {
 		return Decision{Verdict: Undecided, Why: Unlike, Detail: a.Run + ", " + b.Run}, 0, 0
 	}
-	c, err := a.Compared.Compare(a.Samples, b.Samples)
+	c, err := stats.Compare(a.Samples, b.Samples)
 	if err != nil {
 		return Decision{Verdict: Undecided, Why: Missing, Detail: err.Error()}, 0, 0
 	}
