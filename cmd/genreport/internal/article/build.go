@@ -15,6 +15,7 @@ import (
 
 	"genreport/cmd/genreport/internal/number"
 	"genreport/measure"
+	"genreport/measure/stats"
 )
 
 // Resolve makes the pages, in the order of their numbers, each language in
@@ -530,8 +531,9 @@ func describeMetric(g group, name string, m measure.Metric) EvidenceMetric {
 		e.Interval = show(s.Low) + "–" + show(s.High)
 	}
 	numbers, _ := g.samples(name)
-	for _, x := range numbers {
-		e.Samples = append(e.Samples, show(x))
+	outliers := stats.Outliers(numbers)
+	for i, x := range numbers {
+		e.Samples = append(e.Samples, ShownSample{show(x), slices.Contains(outliers, i)})
 	}
 	if e.Unit != "" && m.Unit != measure.PerSecond {
 		e.Unit = "" // the values carry it

@@ -133,13 +133,19 @@ type Evidence struct {
 	Data       Link
 }
 
+// ShownSample is what one repeat gave.
+type ShownSample struct {
+	Text    string
+	Outlier bool // far from the others, by Tukey's fences; it counts all the same
+}
+
 // EvidenceMetric is one metric of a case, formatted.
 type EvidenceMetric struct {
 	Name, Unit  string
 	Median      string
-	Low, High   string   // smallest and largest sample
-	Interval    string   // 95 % interval of the median; empty: too few samples
-	Samples     []string // in the order in which they were measured
+	Low, High   string        // smallest and largest sample
+	Interval    string        // 95 % interval of the median; empty: too few samples
+	Samples     []ShownSample // in the order in which they were measured
 	Description string
 	Missing     string // why there is no number
 	ClientBound bool   // the number carries the mark

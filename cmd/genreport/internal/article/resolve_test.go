@@ -215,13 +215,38 @@ func TestReferenceLeadsToEvidence(t *testing.T) {
 			continue
 		}
 		want := EvidenceMetric{Name: "rate", Unit: "1/s", Median: "100.00", Low: "97.000", High: "103.00", Interval: "97.000–103.00",
-			Samples: []string{"97.000", "98.000", "99.000", "100.00", "101.00", "102.00", "103.00"}}
+			Samples: []ShownSample{{Text: "97.000"}, {Text: "98.000"}, {Text: "99.000"}, {Text: "100.00"}, {Text: "101.00"}, {Text: "102.00"}, {Text: "103.00"}}}
 		if !reflect.DeepEqual(m, want) {
 			t.Errorf("%+v, want %+v", m, want)
 		}
 	}
 	if len(p.Runs) != 1 || p.Runs[0].Run.ID != "20260504T030201Z" || !reflect.DeepEqual(p.Runs[0].Experiments, []string{"channels"}) {
 		t.Errorf("%+v", p.Runs)
+	}
+}
+
+// The quartiles of 97 to 102 and 200 are 98.5 and 101.5: what is beyond 106 lies
+// outside Tukey's fences.
+func TestOutlierInEvidence(t *testing.T) {
+	far := testData(func(r measure.Result) {
+		for _, c := range r.Cells {
+			if c.Labels["client"] == "go" && c.Labels["channels"] == "1000" && c.Values["rate"].Float64() == 103 {
+				c.Values["rate"] = measure.Float(200)
+			}
+		}
+	})
+	p, err := page(t, far, testContent("en", testHead, "## H\n\n${channels/rate client=go channels=1000}\n", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range p.Evidence[0].Metrics {
+		if m.Name != "rate" {
+			continue
+		}
+		want := []ShownSample{{Text: "97.000"}, {Text: "98.000"}, {Text: "99.000"}, {Text: "100.00"}, {Text: "101.00"}, {Text: "102.00"}, {Text: "200.00", Outlier: true}}
+		if !reflect.DeepEqual(m.Samples, want) || m.High != "200.00" {
+			t.Errorf("%+v, want samples %+v", m, want)
+		}
 	}
 }
 

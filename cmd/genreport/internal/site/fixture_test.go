@@ -61,7 +61,11 @@ func sampleLink(experiment string) article.Link {
 
 func sampleCases() []article.Evidence {
 	metric := func(name, description, median, low, high string, samples ...string) article.EvidenceMetric {
-		return article.EvidenceMetric{Name: name, Median: median, Low: low, High: high, Samples: samples, Description: description}
+		m := article.EvidenceMetric{Name: name, Median: median, Low: low, High: high, Description: description}
+		for _, text := range samples {
+			m.Samples = append(m.Samples, article.ShownSample{Text: text})
+		}
+		return m
 	}
 	rate := func(median, low, high string, samples ...string) article.EvidenceMetric {
 		m := metric("rate", "messages published per second, all connections together", median, low, high, samples...)

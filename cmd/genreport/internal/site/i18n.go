@@ -29,6 +29,7 @@ type text struct {
 	ClaimUndecided, ClaimCases     string
 	CaseOne, CaseMany              string // the latter takes a number
 	Range, Interval, Samples       string
+	Outlier                        string // behind a sample that lies far from the others
 	NotMeasured, Open, Close       string
 	Run, Profile, Date, Machine    string
 	Broker, Client, Tool           string
@@ -85,7 +86,7 @@ func ui(lang string) (text, error) {
 			ClaimTested: "检验的内容", ClaimVerdict: "结论", ClaimExpected: "本文按“%s”写成", ClaimCases: "样本：",
 			ClaimHolds: "成立", ClaimFails: "不成立", ClaimUndecided: "未定",
 			CaseOne: "1 组", CaseMany: "%d 组",
-			Range: "范围", Interval: "95% 区间", Samples: "各次",
+			Range: "范围", Interval: "95% 区间", Samples: "各次", Outlier: "（离群，照计）",
 			NotMeasured: "未测量", Open: "（", Close: "）",
 			Run: "测量批次", Profile: "档位", Date: "时间", Machine: "机器", Broker: "broker", Client: "客户端", Tool: "工具",
 			Experiments: "实验", Warnings: "注意", RunFile: "记录", Format: "格式",
@@ -128,7 +129,7 @@ func ui(lang string) (text, error) {
 			ClaimTested: "what is tested", ClaimVerdict: "verdict", ClaimExpected: "the article is written for: %s", ClaimCases: "samples:",
 			ClaimHolds: "holds", ClaimFails: "does not hold", ClaimUndecided: "undecided",
 			CaseOne: "1 case", CaseMany: "%d cases",
-			Range: "range", Interval: "95% interval", Samples: "samples",
+			Range: "range", Interval: "95% interval", Samples: "samples", Outlier: "(outlier, counted)",
 			NotMeasured: "not measured", Open: " (", Close: ")",
 			Run: "Run", Profile: "Profile", Date: "Time", Machine: "Machine", Broker: "Brokers", Client: "Clients", Tool: "Tool",
 			Experiments: "Experiments", Warnings: "Warnings", RunFile: "Record", Format: "Format",

@@ -377,6 +377,21 @@ func TestMarkedHeadline(t *testing.T) {
 	}
 }
 
+func TestMarkedOutlier(t *testing.T) {
+	in := sampleInput(plainCharts{})
+	for i := range in.Pages {
+		if len(in.Pages[i].Evidence) > 0 {
+			in.Pages[i].Evidence[0].Metrics[0].Samples = []article.ShownSample{{Text: "17"}, {Text: "99", Outlier: true}}
+		}
+	}
+	files := build(t, in)
+	for name, want := range map[string]string{"en/channels-and-connections.html": "<span>99 <i>(outlier, counted)</i></span>", "zh/channels-and-connections.html": "<span>99 <i>（离群，照计）</i></span>"} {
+		if got := string(files[name]); !strings.Contains(got, want) || !strings.Contains(got, "<span>17</span>") {
+			t.Errorf("%s does not mark the outlier", name)
+		}
+	}
+}
+
 func TestPercent(t *testing.T) {
 	for share, want := range map[float64]string{0: "0%", 0.05: "5%", 0.08000000000000007: "8%", 0.0563: "5.6%", 0.123: "12%", 0.58: "58%", 0.9375: "93.8%", 0.95: "95%", 0.99999: "100%", 1: "100%"} {
 		if got := percent(share); got != want {
@@ -419,7 +434,7 @@ func TestHostileStrings(t *testing.T) {
 		e.Labels = measure.Labels{hostile: hostile}
 		e.Failed = []article.FailedRepeat{{Repeat: 1, Reason: hostile}}
 		e.Metrics = []article.EvidenceMetric{
-			{Name: hostile, Unit: hostile, Median: hostile, Low: "1", High: hostile, Interval: hostile, Samples: []string{hostile}, Description: hostile},
+			{Name: hostile, Unit: hostile, Median: hostile, Low: "1", High: hostile, Interval: hostile, Samples: []article.ShownSample{{Text: hostile}}, Description: hostile},
 			{Name: "x", Missing: hostile},
 		}
 		r := &p.Runs[0].Run
