@@ -15,7 +15,9 @@ type Again struct {
 }
 
 // NewAgain begins with nothing made.
-func NewAgain(d Data) *Again { return &Again{data: d, pages: map[[sha256.Size]byte]Page{}, leads: map[string]leads{}} }
+func NewAgain(d Data) *Again {
+	return &Again{data: d, pages: map[[sha256.Size]byte]Page{}, leads: map[string]leads{}}
+}
 
 // Resolve is that of Content. It forgets the pages that are not made any more.
 func (a *Again) Resolve(c Content) ([]Page, error) {
