@@ -184,7 +184,8 @@ type surplus struct {
 	here, there int
 }
 
-// more are the things that stand more often here than there, at their last place.
+// more are the things that stand more often here than there, at the last place in
+// the file: which of several is too many can't be told.
 func more(here, there []article.Used) []surplus {
 	count := func(all []article.Used) map[string]int {
 		n := map[string]int{}
@@ -194,8 +195,11 @@ func more(here, there []article.Used) []surplus {
 		return n
 	}
 	mine, other := count(here), count(there)
+	inOrder := slices.SortedStableFunc(slices.Values(here), func(a, b article.Used) int {
+		return cmp.Or(b.Line-a.Line, b.Column-a.Column)
+	})
 	var out []surplus
-	for _, u := range slices.Backward(here) {
+	for _, u := range inOrder {
 		if mine[u.Key] > other[u.Key] {
 			out = append(out, surplus{u, mine[u.Key], other[u.Key]})
 			mine[u.Key] = 0 // told

@@ -2,9 +2,12 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -82,5 +85,55 @@ func TestNewArticleRefuses(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 4 {
 		t.Errorf("%v, %v", entries, err)
+	}
+}
+
+// An editor completes references from `experiments --json`: it has all that a
+// reference may name.
+func TestExperimentsForEditors(t *testing.T) {
+	var out bytes.Buffer
+	if err := experimentsCommand(t.Context(), []string{"--json"}, streams{out: &out, err: io.Discard}); err != nil {
+		t.Fatal(err)
+	}
+	var listed []struct {
+		Name    string
+		Cases   []map[string]string
+		Metrics map[string]any
+		Texts   map[string]any
+		Series  map[string]any
+	}
+	if err := json.Unmarshal(out.Bytes(), &listed); err != nil {
+		t.Fatal(err)
+	}
+	all := catalog()
+	if len(listed) != len(all) || len(all) < 12 {
+		t.Errorf("%d experiments, want %d", len(listed), len(all))
+	}
+	for _, e := range listed {
+		known, ok := all[e.Name]
+		if !ok {
+			t.Errorf("there is no %s", e.Name)
+			continue
+		}
+		for m := range known.Metrics {
+			if _, ok := e.Metrics[m]; !ok {
+				t.Errorf("%s lacks the metric %s", e.Name, m)
+			}
+		}
+		for _, text := range known.Texts {
+			if _, ok := e.Texts[text]; !ok {
+				t.Errorf("%s lacks the text %s", e.Name, text)
+			}
+		}
+		for _, s := range known.Series {
+			if _, ok := e.Series[s]; !ok {
+				t.Errorf("%s lacks the series %s", e.Name, s)
+			}
+		}
+		for _, c := range known.Cases {
+			if !slices.ContainsFunc(e.Cases, func(have map[string]string) bool { return maps.Equal(have, map[string]string(c)) }) {
+				t.Errorf("%s lacks the case %s", e.Name, c)
+			}
+		}
 	}
 }

@@ -136,9 +136,6 @@ func align(raw string, at int, text string) []int {
 				if at += n; quote == '\'' && have == '\'' {
 					at++
 				}
-				if have == '\n' && quote == 0 {
-					break
-				}
 			case unicode.IsSpace(want) && unicode.IsSpace(have):
 				for range size {
 					out = append(out, at)
