@@ -19,6 +19,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
@@ -50,7 +51,9 @@ func browser(t *testing.T) context.Context {
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewExecAllocator(ctx, append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("disable-quic", true),
-		chromedp.Flag("disable-component-update", true), chromedp.UserDataDir(t.TempDir()))...)
+		chromedp.Flag("disable-component-update", true), chromedp.UserDataDir(t.TempDir()),
+		// The network is cut: no name resolves, and only this machine answers.
+		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"))...)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
@@ -100,7 +103,8 @@ func (c *troubles) take() []string {
 	return all
 }
 
-// watch collects console messages and requests that fail or leave prefix.
+// watch collects console messages, exceptions, dialogs, and requests that fail or
+// go to another host.
 func watch(t *testing.T, ctx context.Context, c *troubles) {
 	t.Helper()
 	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil {
@@ -120,6 +124,25 @@ func watch(t *testing.T, ctx context.Context, c *troubles) {
 				return
 			}
 			c.add("exception: %v", e.ExceptionDetails.Text)
+		}
+	}()
+	go func() {
+		for e, err := range chromedp.Events(ctx, runtime.ConsoleAPICalled) {
+			if err != nil {
+				return
+			}
+			c.add("console: %s %v", e.Type, e.Args)
+		}
+	}()
+	go func() {
+		for e, err := range chromedp.Events(ctx, page.JavascriptDialogOpening) {
+			if err != nil {
+				return
+			}
+			c.add("a dialog: %s", e.Message)
+			if _, err := chromedp.Call(ctx, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{}); err != nil {
+				c.add("closing the dialog: %v", err)
+			}
 		}
 	}()
 	go func() {
