@@ -689,6 +689,9 @@ func (r *resolver) fact(in ref) (resolved, error) {
 	if len(said) == 0 {
 		return r.miss("no run tells it"), nil
 	}
+	if len(said) == 1 && said[0] == "–" { // the broker has no such thing
+		return resolved{text: said[0]}, nil
+	}
 	return resolved{text: strings.Join(said, ", "), given: true, source: source}, nil
 }
 
