@@ -76,20 +76,40 @@
     box.append(button);
   }
 
-  // The id in the other language of what is being read: sections have another id
-  // there, in the same order; figures, claims and samples have the same.
-  function placeFor(link) {
-    var places = link.dataset.places.split(' ');
-    var contents = [].slice.call(document.querySelectorAll('.contents a')).map(function (a) { return decodeURIComponent(a.hash.slice(1)); });
+  // The id of what is being read.
+  function reading() {
     var id = '';
     document.querySelectorAll('main h2[id], main figure[id], main section[id], main details > div[id], .claims li[id]').forEach(function (e) {
       var box = e.getBoundingClientRect();
       if ((box.width || box.height) && box.top <= innerHeight / 3) id = e.id;
     });
-    if (scrollY < 10) return '';
-    var at = contents.indexOf(id);
-    if (at >= 0) return places[at] || id;
     return id;
+  }
+
+  // Who goes up to the link at the top wants to go on where they last stopped
+  // scrolling; who has been at the top for a while begins there.
+  var last = '', until = 0, timer;
+  function rest() {
+    if (scrollY >= 10) {
+      last = reading();
+      until = Infinity;
+    } else if (until === Infinity) {
+      until = Date.now() + 10000;
+    }
+  }
+  addEventListener('scroll', function () {
+    clearTimeout(timer);
+    timer = setTimeout(rest, 400);
+  }, { passive: true });
+
+  // Its id in the other language: sections have another id there, in the same
+  // order; figures, claims and samples have the same.
+  function placeFor(link) {
+    var places = link.dataset.places.split(' ');
+    var contents = [].slice.call(document.querySelectorAll('.contents a')).map(function (a) { return decodeURIComponent(a.hash.slice(1)); });
+    var id = scrollY >= 10 ? reading() : Date.now() < until ? last : '';
+    var at = contents.indexOf(id);
+    return at >= 0 ? places[at] || id : id;
   }
 
   function languageLink(link) {
@@ -106,6 +126,6 @@
     document.querySelectorAll('button.theme').forEach(themeButton);
     document.querySelectorAll('.languages a[data-places]').forEach(languageLink);
     document.querySelectorAll('figure.output').forEach(function (f) { copyButton(f, f.querySelector('.scroll'), header.dataset); });
-    document.querySelectorAll('pre.command, .prose pre').forEach(function (p) { copyButton(p, p.querySelector('code') || p, header.dataset); });
+    document.querySelectorAll('pre.command, .prose pre, .setup pre').forEach(function (p) { copyButton(p, p.querySelector('code') || p, header.dataset); });
   });
 })();
