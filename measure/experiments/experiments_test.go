@@ -84,6 +84,20 @@ func env(t *testing.T) Env {
 	}}
 }
 
+// Repeats are 3, 6 and 10; of long series and of faults fewer, and at least 3 in
+// standard.
+func TestRepeats(t *testing.T) {
+	long := []string{"quorum-memory", "quorum-drain", "webapi-integrity"}
+	slow := []string{"channel-limit", "connection-memory", "webapi-latency", "webapi-scale"} // whose cells take long in standard
+	for _, e := range All() {
+		quick, standard, full := e.Repeats(Quick), e.Repeats(Standard), e.Repeats(Full)
+		isLong, isSlow := slices.Contains(long, e.Name), slices.Contains(slow, e.Name)
+		if quick != 3 && !isLong || standard < 3 || standard < 6 && !isLong && !isSlow || full < standard {
+			t.Errorf("%s: %d, %d and %d repeats", e.Name, quick, standard, full)
+		}
+	}
+}
+
 func TestAll(t *testing.T) {
 	// Public names: file names and references use them.
 	want := []string{"channel-limit", "channel-cost", "channel-throughput", "connection-throughput",
