@@ -17,9 +17,10 @@ import (
 // demoDeclared is a step-by-step demonstration, in SLUG.yaml: things, links
 // between them, and how they are in each step. Its words are in the Markdown.
 type demoDeclared struct {
-	Objects map[string]demoObject `yaml:"objects"`
-	Links   map[string]demoLink   `yaml:"links"`
-	Steps   []demoStep            `yaml:"steps"`
+	Objects  map[string]demoObject       `yaml:"objects"`
+	Links    map[string]demoLink         `yaml:"links"`
+	Recorded map[string]recordedDeclared `yaml:"recorded"` // series of results that steps show
+	Steps    []demoStep                  `yaml:"steps"`
 }
 
 type demoObject struct {
@@ -42,6 +43,7 @@ type demoStep struct {
 	Absent   []string            `yaml:"absent"`
 	Messages map[string][]string `yaml:"messages"` // by link: a mark for each on its way
 	Labels   map[string]string   `yaml:"labels"`   // counters and what needs no translation
+	Recorded *demoRecorded       `yaml:"recorded"`
 }
 
 // demoWords is the body of a demo block:
@@ -49,14 +51,16 @@ type demoStep struct {
 //	```demo ID
 //	title: …
 //	names: {object: its name}
+//	recorded: {series: {name: what was recorded, zero: what happens at zero}}
 //	steps:
 //	  STEP: {title: …, caption: Markdown, labels: {object or link: text}}
 //	```
 type demoWords struct {
-	Title   string                   `yaml:"title"`
-	Caption string                   `yaml:"caption"`
-	Names   map[string]string        `yaml:"names"`
-	Steps   map[string]demoStepWords `yaml:"steps"`
+	Title    string                   `yaml:"title"`
+	Caption  string                   `yaml:"caption"`
+	Names    map[string]string        `yaml:"names"`
+	Recorded map[string]recordedWords `yaml:"recorded"`
+	Steps    map[string]demoStepWords `yaml:"steps"`
 }
 
 type demoStepWords struct {
@@ -76,9 +80,10 @@ type Demo struct {
 
 // DemoStep is the wording of one step; its picture is the diagram's.
 type DemoStep struct {
-	ID      string
-	Title   template.HTML
-	Caption template.HTML // paragraphs
+	ID       string
+	Title    template.HTML
+	Caption  template.HTML // paragraphs
+	Recorded *DemoRecorded // nil where it shows no recorded data
 }
 
 // gridMost is how many columns and rows a demonstration may have.
@@ -175,6 +180,9 @@ func (s source) demo(r *resolver, id string, line int, body string, bad *faults)
 	if !ok || !d.check(at, bad) {
 		return nil
 	}
+	if r.checkRecorded(d, at, bad); len(bad.list) > before {
+		return nil
+	}
 	text, err := readWords(s.file, line, body)
 	var w demoWords
 	if err == nil {
@@ -225,6 +233,17 @@ func (s source) demo(r *resolver, id string, line int, body string, bad *faults)
 			bad.at(s.file, text.place("steps", name), unknown("step", name, ids))
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(w.Recorded)) {
+		if _, ok := d.Recorded[name]; !ok {
+			bad.at(s.file, text.place("recorded", name), unknown("recorded series", name, keys(d.Recorded)))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Recorded)) {
+		if w.Recorded[name].Name == "" {
+			bad.at(s.file, text.place("recorded", name), fmt.Errorf("recorded series %s has no name", name))
+		}
+	}
+	defer func() { r.moments = moments{} }()
 	for i, step := range d.Steps {
 		said, ok := w.Steps[step.ID]
 		if !ok || said.Title == "" || said.Caption == "" {
@@ -259,8 +278,13 @@ func (s source) demo(r *resolver, id string, line int, body string, bad *faults)
 			l.Label = say(text, said.Labels[name], "steps", step.ID, "labels", name)
 			looks[name] = l
 		}
-		one := DemoStep{ID: fmt.Sprintf("%s-%d", out.ID, i+1), Title: s.sayHTML(r, text, said.Title, bad, "steps", step.ID, "title"),
-			Caption: template.HTML(s.passage(r, said.Caption, text.place("steps", step.ID, "caption"), bad))}
+		one := DemoStep{ID: fmt.Sprintf("%s-%d", out.ID, i+1)}
+		r.moments = moments{}
+		if rec := step.Recorded; rec != nil {
+			one.Recorded, r.moments = s.recorded(r, one.ID+"-recorded", *rec, d.Recorded[rec.Show], w.Recorded[rec.Show], text, at, bad)
+		}
+		one.Title = s.sayHTML(r, text, said.Title, bad, "steps", step.ID, "title")
+		one.Caption = template.HTML(s.passage(r, said.Caption, text.place("steps", step.ID, "caption"), bad))
 		out.Steps = append(out.Steps, one)
 		out.Diagram.Steps = append(out.Diagram.Steps, diagram.Step{Title: plainOf(one.Title), Description: plainOf(one.Caption), Looks: looks})
 	}

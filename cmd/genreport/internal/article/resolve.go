@@ -37,6 +37,7 @@ type resolver struct {
 	faulty         map[string]error // of claims whose declaration is wrong
 	shared         placedText       // SLUG.yaml
 	claims         []*Claim         // in the order of their first use
+	moments        moments          // of the step whose caption is resolved
 	used           []Used
 	loose          []Loose
 }
@@ -136,6 +137,8 @@ func (r *resolver) lookup(in ref, defaults ref) (resolved, error) {
 		return r.claimWords(in)
 	case givenTarget:
 		return r.given(in)
+	case recordedTarget:
+		return r.ofMoment(in)
 	case "":
 		in.experiment = defaults.experiment
 	}
@@ -152,7 +155,7 @@ func (r *resolver) lookup(in ref, defaults ref) (resolved, error) {
 	}
 	known, ok := r.data.catalog[in.experiment]
 	if !ok {
-		return resolved{}, wrong(unknown("experiment", in.experiment, append(append(keys(r.data.catalog), factNames()...), claimTarget, givenTarget)), "experiment")
+		return resolved{}, wrong(unknown("experiment", in.experiment, append(append(keys(r.data.catalog), factNames()...), claimTarget, givenTarget, recordedTarget)), "experiment")
 	}
 	if name, ok := strings.CutPrefix(in.name, "@"); ok {
 		return r.parameter(in, name)

@@ -15,16 +15,17 @@ type blockText struct {
 	Configuration, Commands   string
 	Note, Warning             string
 	Demo, Previous, Next      string
+	Recorded                  string // before what it is that was
 	Step, StepOf              string // templates of the script: %d is a step, and how many there are; %s is its title
 }
 
 func blockUI(lang string) blockText {
 	if lang == "zh" {
 		return blockText{Table: "表 %d", Parameter: "参数", Value: "取值", Meaning: "含义", Configuration: "配置", Commands: "命令",
-			Note: "说明", Warning: "注意", Demo: "分步演示", Previous: "上一步", Next: "下一步", Step: "第 %d 步", StepOf: "第 %d 步，共 %d 步：%s。"}
+			Note: "说明", Warning: "注意", Demo: "分步演示", Recorded: "第一轮的记录：", Previous: "上一步", Next: "下一步", Step: "第 %d 步", StepOf: "第 %d 步，共 %d 步：%s。"}
 	}
 	return blockText{Table: "Table %d", Parameter: "Parameter", Value: "Value", Meaning: "Meaning", Configuration: "Configuration", Commands: "Commands",
-		Note: "Note", Warning: "Warning", Demo: "Step by step", Previous: "Previous", Next: "Next", Step: "Step %d", StepOf: "Step %d of %d: %s."}
+		Note: "Note", Warning: "Warning", Demo: "Step by step", Recorded: "Recorded in the first repeat: ", Previous: "Previous", Next: "Next", Step: "Step %d", StepOf: "Step %d of %d: %s."}
 }
 
 // ownBlock is what blocks.html shows; at most one of them is there.
@@ -66,6 +67,7 @@ type stepView struct {
 	article.DemoStep
 	Number       int
 	Wide, Narrow template.HTML // SVG
+	Chart        template.HTML // SVG of what was recorded; ""
 }
 
 // own makes the views of a page's blocks, and counts its tables.
@@ -91,8 +93,11 @@ func (o *own) block(in article.Block, links *linker) (out ownBlock) {
 	case in.Demo != nil:
 		out.Demo = &demoView{Demo: *in.Demo, UI: o.ui}
 		for i, s := range in.Demo.Steps {
-			out.Demo.Steps = append(out.Demo.Steps, stepView{s, i + 1,
-				template.HTML(in.Demo.Diagram.SVG(i, false)), template.HTML(in.Demo.Diagram.SVG(i, true))})
+			v := stepView{DemoStep: s, Number: i + 1, Wide: template.HTML(in.Demo.Diagram.SVG(i, false)), Narrow: template.HTML(in.Demo.Diagram.SVG(i, true))}
+			if s.Recorded != nil && len(s.Recorded.Chart.Lines) > 0 {
+				v.Chart = template.HTML(s.Recorded.Chart.SVG())
+			}
+			out.Demo.Steps = append(out.Demo.Steps, v)
 		}
 	}
 	return out
