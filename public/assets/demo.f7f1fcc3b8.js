@@ -68,7 +68,7 @@
       show(i);
       var step = steps[i];
       live.textContent = say(demo.dataset.of, i + 1, steps.length, titleOf(step)) + " " +
-        step.querySelector(".step-caption").textContent.trim();
+        Array.prototype.map.call(step.querySelectorAll(".step-caption, .recorded > p, .recorded li"), function (e) { return e.textContent.trim(); }).join(" ");
       try {
         history.replaceState(history.state, "", "#" + step.id);
       } catch (e) { /* an address that may not change: the step is shown all the same */ }
