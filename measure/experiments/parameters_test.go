@@ -91,8 +91,8 @@ func TestWith(t *testing.T) {
 	if got["rate"] != "6000" || got["before_s"] != "100" || got["backlog"] != "600000" || got["window"] != "1000" {
 		t.Errorf("%v", got)
 	}
-	// 3 s, 100 s, half of 120 s, 15 s, and 8 s for the rest.
-	if d := e.Cases(Standard)[0].Estimate; d != 186*time.Second {
+	// 3 s, 100 s, a seventh of that to drain, 15 s, and 4 s for the rest.
+	if d := e.Cases(Standard)[0].Estimate; d != 136*time.Second {
 		t.Errorf("estimate %v", d)
 	}
 	// What comes out can be set again, from the defaults.

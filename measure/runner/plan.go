@@ -262,7 +262,7 @@ func byVariant(cells []cell) [][]cell {
 }
 
 // nodeStart is about how long a node takes until it is ready.
-const nodeStart = 5 * time.Second
+const nodeStart = 7 * time.Second
 
 // controlEvery is how much of the estimate lies between two measurements of the
 // control load, but for the first and the last.

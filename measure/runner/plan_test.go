@@ -149,12 +149,12 @@ func TestWhole(t *testing.T) {
 }
 
 func TestEstimate(t *testing.T) {
-	// Two brokers and, on each, two configurations: six starts of 9 s; two
+	// Two brokers and, on each, two configurations: six starts of 7 s; two
 	// warm-ups and 2 x 2 x 5 cells of a second each.
 	v := fake("v", 2, "w", "1", "2 m=16", "3", "4 m=0", "5 m=16")
 	p, err := NewPlan([]experiments.Experiment{v}, Selection{Brokers: []string{"debian:P", "debian:Q"}})
 	p.control.c.Estimate = time.Second // 15 times on both brokers, at both ends
-	if want := (6*9 + 2 + 20 + 15*2*2) * time.Second; err != nil || p.Estimate() != want {
+	if want := (6*7 + 2 + 20 + 15*2*2) * time.Second; err != nil || p.Estimate() != want {
 		t.Errorf("%v, %v; want %v", p.Estimate(), err, want)
 	}
 }
