@@ -64,6 +64,7 @@ social: assets build ## the pictures that previews of links show, into content/s
 
 site-figures: assets build ## Lighthouse, axe-core and an HTML validator on the pages, into scripts/site-figures
 	@scripts/install-browser
+	@scripts/apt-install hugo:hugo
 	scripts/site-figures/measure
 
 clean: ## what was built; the cache of root file systems stays
