@@ -68,7 +68,7 @@ func TestMeasureByURL(t *testing.T) {
 	} {
 		results := filepath.Join(dir, name)
 		out, status := runGenreport(exe, "measure", "--profile", "quick", "--broker", spec, "--results", results, "--repeats", "1",
-			"--case", "client=go,channels=100", "--case", "client=pika,channels=1", "--case", "client=go,connections=2",
+			"--case", "client=go,channels=2000", "--case", "client=pika,channels=1", "--case", "client=go,connections=2",
 			"--case", "client=go,node=default,request=100", "--case", "client=go,node=channel_max=16")
 		if status != exitOK {
 			t.Errorf("%s: status %d: %s", name, status, out)
@@ -94,8 +94,8 @@ func TestMeasureByURL(t *testing.T) {
 		want("channel-throughput", measure.Labels{"client": "pika", "channels": "1"}, "rate", "")
 		want("channel-throughput", measure.Labels{"client": "pika", "channels": "1"}, "broker_cpu", "by URL")
 		want("connection-throughput", measure.Labels{"connections": "2"}, "rate", "")
-		want("channel-cost", measure.Labels{"channels": "100"}, "memory_gc", "by URL")
-		want("channel-cost", measure.Labels{"channels": "100"}, "open_time", "")
+		want("channel-cost", measure.Labels{"channels": "2000"}, "memory_gc", "by URL")
+		want("channel-cost", measure.Labels{"channels": "2000"}, "open_time", "")
 		want("channel-limit", measure.Labels{"request": "100"}, "opened", "")
 		want("channel-limit", measure.Labels{"node": "channel_max=16"}, "opened", "by URL")
 		if name == "plain" {

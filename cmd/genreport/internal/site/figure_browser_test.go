@@ -100,7 +100,11 @@ func do(t *testing.T, ctx context.Context, actions ...chromedp.Action[chromedp.V
 func until(t *testing.T, ctx context.Context, expression string) {
 	t.Helper()
 	for range 100 {
-		if value[bool](t, ctx, expression) {
+		v, err := chromedp.Run(ctx, chromedp.Evaluate[bool](expression))
+		if err != nil && !strings.Contains(err.Error(), "navigated") { // a page on its way is not there yet
+			t.Fatalf("%s: %v", expression, err)
+		}
+		if err == nil && v {
 			return
 		}
 		time.Sleep(100 * time.Millisecond)

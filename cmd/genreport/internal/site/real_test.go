@@ -240,7 +240,8 @@ func (r realSite) withoutScripts(t *testing.T) {
 				const shown = [...f.querySelectorAll("svg")].filter(s => s.checkVisibility() && s.getBoundingClientRect().height > 150);
 				return shown.length !== 1 || shown[0].querySelectorAll("path").length < 3 || shown[0].querySelectorAll("text").length < 4 || !shown[0].querySelector("title, desc")
 					|| !f.querySelector("table.data td") || !f.querySelector("a[download$='.csv']") || !f.querySelector("a[download$='.json']") || !f.querySelector("a.label[href='#" + f.id + "']");
-			}).map(f => f.id).concat([...document.querySelectorAll(".demo .steps > li")].filter(s => [...s.querySelectorAll("svg")].filter(p => p.checkVisibility({visibilityProperty: true})).length !== 1 || s.querySelector(".step-caption").getBoundingClientRect().height < 10).map(s => s.id))`)
+			}).map(f => f.id).concat([...document.querySelectorAll(".demo .steps > li")].filter(s => [...s.querySelectorAll(".wide svg, .narrow svg")].filter(p => p.checkVisibility({visibilityProperty: true})).length !== 1 || s.querySelector(".step-caption").getBoundingClientRect().height < 10
+				|| [...s.querySelectorAll(".recorded svg")].some(p => !p.checkVisibility({visibilityProperty: true}) || p.getBoundingClientRect().height < 40 || !p.querySelector("title, desc"))).map(s => s.id))`)
 			counts := value[[]int64](t, ctx, `[document.querySelectorAll("figure.chart").length, document.querySelectorAll(".demo .steps > li").length, document.querySelectorAll("figure.output").length]`)
 			if len(bad) > 0 || counts[0] < 3 || counts[1] < 3 || counts[2] < 3 {
 				t.Errorf("%s at %d px: incomplete are %q of %v figures, steps and outputs", name, width, bad, counts)
