@@ -49,8 +49,8 @@ func TestQuorumMemory(t *testing.T) {
 	if s.Integrity.Sent != 80_000 {
 		t.Errorf("%d messages were sent", s.Integrity.Sent)
 	}
-	between(t, s, "publish_rate", 1000, 5100) // what was set, or less on a machine that is busy with other tests
-	between(t, s, "consume_rate", 1000, 5100)
+	between(t, s, "publish_rate", 4900, 5100)
+	between(t, s, "consume_rate", 4900, 5100)
 	// A node takes more than 80 MB, and what lies in no queue takes little.
 	between(t, s, "rss_median", 80e6, 4e9)
 	between(t, s, "vm_median", 40e6, 4e9)

@@ -93,46 +93,37 @@ func (w placedText) keysOf() []string {
 	return out
 }
 
+// walk follows keys as far as they lead: to where the last of them stands, and to
+// its value. Found is false where one of them is not there.
+func (w placedText) walk(path ...string) (p place, value ast.Node, found bool) {
+	p, value = w.top, w.root
+	for _, key := range path {
+		at, next := child(value, key)
+		if at == nil {
+			return p, value, false
+		}
+		p, value = placeOfNode(at, p), next
+	}
+	return p, value, true
+}
+
 // has reports whether there is an entry.
 func (w placedText) has(path ...string) bool {
-	n := w.root
-	for _, key := range path {
-		at, value := child(n, key)
-		if at == nil {
-			return false
-		}
-		n = value
-	}
-	return true
+	_, _, found := w.walk(path...)
+	return found
 }
 
 // place is where an entry stands, its key if it has one, or the innermost of
 // what holds it.
 func (w placedText) place(path ...string) place {
-	p, n := w.top, w.root
-	for _, key := range path {
-		at, value := child(n, key)
-		if at == nil {
-			break
-		}
-		p = placeOfNode(at, p)
-		n = value
-	}
+	p, _, _ := w.walk(path...)
 	return p
 }
 
 // value is where the value of an entry stands, or the innermost of what holds it.
 func (w placedText) value(path ...string) place {
-	p, n := w.top, w.root
-	for _, key := range path {
-		at, value := child(n, key)
-		if at == nil {
-			break
-		}
-		p = placeOfNode(at, p)
-		n = value
-	}
-	if w.has(path...) && n != nil && len(path) > 0 {
+	p, n, found := w.walk(path...)
+	if found && n != nil && len(path) > 0 {
 		switch n.(type) {
 		case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.NullNode:
 			return placeOfNode(n, p)
