@@ -73,7 +73,7 @@ func channelCostCases(p Profile) []Case {
 	}
 	if p == Quick { // each takes seconds: those that headline numbers and a slope need
 		add("pika", 100, 2000)
-		add("go", 2000)
+		add("go", 100, 2000)
 		return cases
 	}
 	for _, client := range clients() {

@@ -433,6 +433,12 @@ func (r *resolver) overCases(known Known, metric measure.Metric, in ref) (resolv
 	}
 	anchor := EvidenceOf(in.experiment)
 	if in.options.stat == "slope" {
+		if _, pinned := in.labels[in.options.by]; pinned {
+			return resolved{}, wrong(fmt.Errorf("a slope over %s needs its values: leave %s out of the labels", in.options.by, in.options.by), "option", "slope")
+		}
+		if slices.Min(xs) == slices.Max(xs) { // a small profile may leave the others out
+			return r.miss(noSlope), nil
+		}
 		slope, err := slopeOf(xs, ys, samples)
 		if err != nil {
 			return resolved{}, err
@@ -446,6 +452,9 @@ func (r *resolver) overCases(known Known, metric measure.Metric, in ref) (resolv
 	}
 	return resolved{text: low, anchor: anchor, mark: mark}, nil
 }
+
+// noSlope is why there is none.
+const noSlope = "one case was measured, and a slope needs two"
 
 // slopeOf is the slope over the medians. What bounds it is the slopes of rounds:
 // over the first samples of all cases, over the second ones, and so on.

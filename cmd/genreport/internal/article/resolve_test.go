@@ -990,6 +990,27 @@ func TestDigitsThatSamplesSupport(t *testing.T) {
 	}
 }
 
+// A run that measured one case has no slope; one that is asked over a single value
+// has none ever.
+func TestSlopeNeedsTwo(t *testing.T) {
+	few := testRecorded("standard")
+	res := few.Results["channels"]
+	res.Cells = slices.DeleteFunc(slices.Clone(res.Cells), func(c measure.Cell) bool { return c.Labels["channels"] == "1000" })
+	res.Planned = len(res.Cells)
+	few.Results["channels"] = res
+	d := NewData(testCatalog(), []measure.Recorded{few}, []string{"standard"})
+	for lang, want := range map[string]string{"en": "not measured (one case was measured, and a slope needs two)", "zh": "未测量（只测了一种情形，斜率至少要两种）"} {
+		p, err := page(t, d, testContent(lang, testHead, "## H\n\n${channels/memory client=go | slope=channels}\n", ""))
+		if err != nil || !strings.Contains(textOf(bodyHTML(p)), want) {
+			t.Errorf("%s: %q, %v", lang, textOf(bodyHTML(p)), err)
+		}
+	}
+	_, err := page(t, testData(), testContent("en", testHead, "## H\n\n${channels/memory client=go channels=1000 | slope=channels}\n", ""))
+	if err == nil || !strings.Contains(err.Error(), "leave channels out of the labels") {
+		t.Error(err)
+	}
+}
+
 // A slope is bounded by those of the rounds: 0.12 to 0.18 here, where samples move
 // apart, so that a third digit of 0.15 would say nothing.
 func TestDigitsOfSlope(t *testing.T) {
