@@ -216,12 +216,13 @@ function prepare(option) {
     s.renderItem = s.marks ? marks(s, labels, option, shared) : phases(s, labels);
   });
   // For the same reason as above names aren't used as names: series are called by number, and the legend shows what they are.
-  const { names, tips, categories } = option;
+  const { names, tips, categories, columns } = option;
   delete option.names;
   delete option.tips;
   delete option.categories;
+  delete option.columns;
   option.legend.formatter = (number) => names[number];
-  return { names, tips, categories };
+  return { names, tips, categories, columns };
 }
 
 globalThis.genreport = {

@@ -17,9 +17,10 @@ function niceStep(least) {
 }
 
 // show draws into an element of the page that lies over the picture and is as large. extras is what prepare took off the option.
+// Where points are in columns, categories says from where to where each goes and columns where it begins.
 // It returns what the page's script needs: how to move through the points, to zoom out, to follow a new size, and what is shown.
 export function show(element, option, extras, width, height) {
-  const { names, tips, categories } = extras;
+  const { names, tips, categories, columns } = extras;
   const count = categories.length;
   const lines = option.series[0].type === 'line';
   const zooms = lines && count >= zoomable;
@@ -72,11 +73,15 @@ export function show(element, option, extras, width, height) {
   }
 
   const chart = init(element, null, { renderer: 'svg', width, height });
-  if (zooms && step > 1) {
-    option.xAxis[0].axisLabel.interval = (index) => {
-      const [from, to] = chart.getModel() ? chart.getModel().getComponent('xAxis').axis.scale.getExtent() : [0, count - 1];
-      return index % niceStep((step * (to - from + 1)) / count) === 0;
-    };
+  if (zooms && (step > 1 || columns)) {
+    const named = option.xAxis[0].data; // of columns, some
+    const seen = () => (chart.getModel() ? chart.getModel().getComponent('xAxis').axis.scale.getExtent() : [0, count - 1]);
+    const span = () => { const [from, to] = seen(); return to - from + 1; };
+    const far = () => columns && span() === count;
+    Object.assign(option.xAxis[0].axisLabel, {
+      interval: (index) => (far() ? named[index] !== '' : index % niceStep(columns ? span() / 6 : (step * span()) / count) === 0),
+      formatter: (name, after) => (columns && !far() ? columns[seen()[0] + after] : name), // ECharts counts from the first that is seen
+    });
   }
   chart.setOption(option);
 

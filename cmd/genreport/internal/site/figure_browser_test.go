@@ -96,6 +96,15 @@ func do(t *testing.T, ctx context.Context, actions ...chromedp.Action[chromedp.V
 	}
 }
 
+// focused lets a page be told of focus in the background too.
+func focused(t *testing.T, ctx context.Context) {
+	t.Helper()
+	do(t, ctx, chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		_, err := chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
+		return err
+	}))
+}
+
 // until waits for a condition of the page.
 func until(t *testing.T, ctx context.Context, expression string) {
 	t.Helper()
@@ -263,11 +272,7 @@ func TestChartsLookTheSame(t *testing.T) {
 	_, root, _ := chartSite(t)
 	var c troubles
 	watch(t, ctx, &c)
-	// A page in the background is told of no focus.
-	do(t, ctx, chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
-		_, err := chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
-		return err
-	}))
+	focused(t, ctx)
 	for _, width := range []int64{390, 1280} {
 		do(t, ctx, chromedp.EmulateViewport(width, 900), chromedp.Navigate(root+"zh/channels-and-connections.html"))
 		stage := map[int64]string{390: "narrow", 1280: "wide"}[width]

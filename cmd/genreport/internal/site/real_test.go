@@ -57,11 +57,7 @@ func (r realSite) tab(t *testing.T, c *troubles) context.Context {
 	ctx, cancel := chromedp.NewContext(r.browser)
 	t.Cleanup(cancel)
 	watch(t, ctx, c)
-	// A tab in the background is told of no focus.
-	do(t, ctx, chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
-		_, err := chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
-		return err
-	}))
+	focused(t, ctx)
 	return ctx
 }
 
