@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"encoding/xml"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -109,9 +112,12 @@ func serveFiles(t *testing.T, files map[string][]byte) string {
 	if err := Write(dir, files); err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
+	mux := http.NewServeMux()
+	mux.Handle("/x/", http.StripPrefix("/x/", http.FileServer(http.Dir(dir))))
+	mux.HandleFunc("/favicon.ico", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
-	return server.URL + "/"
+	return server.URL + "/x/"
 }
 
 // quoted is a string of YAML.
@@ -313,5 +319,293 @@ func TestLongSeries(t *testing.T) {
 	picture(t, ctx, "long")
 	for _, s := range c.take() {
 		t.Error(s)
+	}
+}
+
+// hostileSite is content and results in which every string that can come from outside is hostile, each with a name of its own by which
+// it is found again: texts of content, in each language; results, versions, machines and reasons, in all.
+type hostileSite struct {
+	t     *testing.T
+	names []string
+}
+
+// text is the hostile string with a name. It must be seen on some page.
+func (h *hostileSite) text(name string) string {
+	if !slices.Contains(h.names, name) {
+		h.names = append(h.names, name)
+	}
+	return "[" + name + "]" + hostile + "."
+}
+
+// unseen is one that no page shows, only files.
+func (h *hostileSite) unseen(name string) string { return "[" + name + "]" + hostile + "." }
+
+// yaml is such a text as a string of YAML.
+func (h *hostileSite) yaml(name string) string { return quoted(h.t, h.text(name)) }
+
+// markdown is such a text where Markdown is read: HTML is refused there unless it is escaped.
+func (h *hostileSite) markdown(name string) string {
+	return strings.NewReplacer("<", `\<`, "[", `\[`).Replace(h.text(name))
+}
+
+// yamlMarkdown is that in a string of YAML.
+func (h *hostileSite) yamlMarkdown(name string) string { return quoted(h.t, h.markdown(name)) }
+
+func (h *hostileSite) catalog() article.Catalog {
+	k := article.Known{Texts: []string{"said"}, Series: []string{"over"}, Metrics: map[string]measure.Metric{
+		"rate":   {Unit: measure.PerSecond, Better: measure.Higher, Description: h.text("description of a metric")},
+		"memory": {Unit: measure.Bytes, Better: measure.Lower, Description: "bytes"},
+	}}
+	for _, client := range []string{"plain", h.text("label")} {
+		for _, x := range []string{"1", h.text("x")} {
+			k.Cases = append(k.Cases, measure.Labels{"client": client, "x": x})
+		}
+	}
+	return article.Catalog{"hurt": k}
+}
+
+// run is one run; its case at x of the hostile client failed, and nobody knows another's memory.
+func (h *hostileSite) run(day int) measure.Recorded {
+	run := measure.NewRun(time.Date(2026, 5, day, 3, 2, 1, 0, time.UTC), "standard")
+	ended := run.Started.Add(time.Hour)
+	run.Ended = &ended
+	run.Tool = measure.Tool{Version: h.text("tool"), Commit: "abc", Go: h.text("Go")}
+	run.Machine = measure.Machine{CPU: h.text("CPU"), Cores: 2, MemoryBytes: 24 << 30, OS: h.text("OS"), Kernel: h.text("kernel"), Arch: h.text("arch"), Virtualisation: h.text("virtualisation"), Governor: h.text("governor")}
+	run.Brokers = []measure.Broker{{Label: h.text("broker"), RabbitMQ: h.text("RabbitMQ"), Erlang: h.text("Erlang"), Package: h.unseen("package"), Plugins: []string{h.unseen("plugin")},
+		Settings: map[string]string{"max_message_size": h.text("setting")}, Components: map[string]string{"ra": h.text("component")}}}
+	run.Database = &measure.Database{Label: h.unseen("database"), Server: h.text("database server"), Version: h.text("database version"), Package: h.unseen("database package")}
+	run.Clients = []measure.Client{{Label: "plain", Library: h.text("library"), Version: h.text("library version"), Runtime: h.text("runtime")}}
+	run.Warnings = []string{h.text("warning")}
+	run.Control = []measure.Control{{When: "first", Broker: h.text("broker"), Rate: measure.Missing(h.text("reason of the control"))}}
+	cases := h.catalog()["hurt"].Cases
+	res := measure.NewResult(run, "hurt", 1, len(cases))
+	res.Whole, res.Metrics = true, h.catalog()["hurt"].Metrics
+	res.Parameters = map[string]string{"queue": h.text("parameter"), h.unseen("name of a parameter"): "1"}
+	for i, c := range cases {
+		labels := maps.Clone(c)
+		labels["broker"] = h.text("broker")
+		cell := measure.Cell{Labels: labels, Repeat: 1, Order: i, Command: h.text("command"), Texts: map[string]string{"said": h.text("said")},
+			Values: map[string]measure.Value{"rate": measure.Float(float64(100 * (i + 1))), "memory": measure.Missing(h.text("reason of a value"))},
+			Series: map[string]measure.Series{"over": {Unit: measure.Count, Step: 1, Values: []measure.Value{measure.Int(1), measure.Missing(h.text("reason of a second")), measure.Int(3), measure.Int(2), measure.Int(1), measure.Int(2), measure.Int(0)}}}}
+		if i == len(cases)-1 {
+			cell.Values["rate"], cell.Series = measure.Missing(h.text("reason of a failure")), nil
+			cell.Failure = &measure.Failure{Reason: h.text("reason of a failure"), Log: h.unseen("log")}
+		}
+		res.Cells = append(res.Cells, cell)
+	}
+	return measure.Recorded{Run: run, Results: map[string]measure.Result{"hurt": res}}
+}
+
+func (h *hostileSite) content() map[string]string {
+	y := h.yaml
+	files := map[string]string{
+		"site.yaml": "title: {zh: " + y("site, zh") + ", en: " + y("site, en") + "}\nauthor: " + y("author") + "\nlanguages: [zh, en]\nfooter: {zh: [" + y("footer, zh") + "], en: [" + y("footer, en") + "]}\n",
+		"hurt.yaml": "series: " + y("series") + "\nnumber: 1\nbrokers: {current: " + y("broker") + "}\n" +
+			"sources: {post: {title: {zh: " + y("source, zh") + ", en: " + y("source, en") + "}}}\n" + `
+figures:
+  bars: {kind: bar, experiment: hurt, metric: rate, x: x, series: client}
+  line: {kind: line, experiment: hurt, metric: rate, x: x, series: client, labels: true}
+  over: {kind: time, experiment: hurt, metric: over, series: x, where: {client: plain}}
+claims:
+  gain: {is: greater, experiment: hurt, metric: rate, case: {client: plain, x: "1"}, than: {client: plain, x: ` + y("x") + `}}
+  words: {is: less, experiment: hurt, metric: rate, case: {client: plain, x: "1"}, than: {client: ` + y("label") + `, x: "1"}}
+tables:
+  all: {experiment: hurt, metric: rate, rows: x, columns: client}
+demos:
+  way:
+    objects: {a: {kind: client, at: [1, 1]}, b: {kind: queue, at: [2, 1]}}
+    links: {l: {from: a, to: b}}
+    recorded: {r: {experiment: hurt, metric: over, series: x, where: {client: plain}}}
+    steps:
+      - {id: one, active: [a], messages: {l: [` + y("message") + `]}, labels: {b: ` + y("label of an object") + `}, recorded: {show: r, at: "2"}}
+      - {id: two, blocked: [b]}
+errata:
+  - {date: "2026-12-01", zh: ` + h.yamlMarkdown("erratum, zh") + ", en: " + h.yamlMarkdown("erratum, en") + "}\n",
+	}
+	for _, lang := range []string{"zh", "en"} {
+		y := func(name string) string { return h.yaml(name + ", " + lang) }
+		m := func(name string) string { return h.markdown(name + ", " + lang) }
+		ym := func(name string) string { return h.yamlMarkdown(name + ", " + lang) }
+		raw := func(name string) string { return h.text(name + ", " + lang) }
+		files[lang+"/hurt.md"] = "---\ntitle: " + y("title") + "\nquestion: " + y("question") + "\nsummary: " + y("summary") + "\nheadlines:\n" +
+			"  - {value: " + y("headline") + ", label: " + y("label of a headline") + ", note: " + y("note of a headline") + "}\n" +
+			"  - {value: \"${hurt/rate client=plain x=1}\", label: b}\n  - {value: \"${hurt/said client=plain x=1}\", label: c}\n---\n\n" +
+			m("lede") + "\n\n## " + m("heading") + "\n\n" + m("prose") + " `" + raw("code") + "` ${hurt/memory client=plain x=1} ${given/7 | from=post} ${claim/words | holds=\"" +
+			"w <img src=x onerror=alert(1)>\" fails=\"w <img src=x onerror=alert(1)>\" undecided=\"w <img src=x onerror=alert(1)>\"}\n\n" +
+			"${broker/rabbitmq} ${broker/max_message_size} ${broker/ra} ${client/version client=plain} ${machine/cpu} ${database/server} ${database/version} ${hurt/@queue}\n\n" +
+			"| " + m("head of a table") + " |\n|---|\n| " + m("cell of a table") + " |\n\nA footnote.[^1]\n\n[^1]: " + m("footnote") + "\n\n" +
+			"[" + m("link") + "](aside.html)\n\n" +
+			"```text\n" + raw("block of code") + "\n```\n\n" +
+			"```claim gain\nholds: " + ym("claim") + "\nfails: " + ym("claim") + "\nundecided: " + ym("claim") + "\n```\n\n" +
+			"```output experiment=hurt client=plain x=1\n" + raw("output") + "\n" + raw("column") + " || ${rate}\n${said}\n```\n\n" +
+			"```table all\ntitle: " + y("title of a table") + "\ncorner: " + y("corner") + "\nunit: " + y("unit") + "\nnames: {plain: " + y("name in a table") + "}\ncaption: " + ym("caption of a table") + "\n```\n\n" +
+			"```given hurt\ntitle: " + y("title of parameters") + "\nparameters:\n  queue: {name: " + y("name of the parameter") + ", text: " + y("text of a parameter") + "}\n```\n\n" +
+			"```setup\ntitle: " + y("title of a setup") + "\ntext: " + ym("text of a setup") + "\nconfig: " + y("configuration") + "\ncommands: " + y("commands") + "\nexperiment: hurt\n```\n\n" +
+			"```callout warning " + raw("title of a remark") + "\n" + m("remark") + "\n```\n\n" +
+			"```demo way\ntitle: " + y("title of a demonstration") + "\ncaption: " + ym("caption of a demonstration") + "\nnames: {a: " + y("object") + ", b: b}\n" +
+			"recorded: {r: {name: " + y("recorded") + ", zero: " + y("zero") + "}}\nsteps:\n" +
+			"  one: {title: " + y("step") + ", caption: " + ym("caption of a step") + ", labels: {l: " + y("label of a link") + "}}\n  two: {title: two, caption: two}\n```\n\n"
+		for _, id := range []string{"bars", "line", "over"} {
+			files[lang+"/hurt.md"] += "```figure " + id + "\ntitle: " + y("title of "+id) + "\ncaption: " + y("caption of "+id) + "\nalt: " + y("alt of "+id) +
+				"\nx: " + y("x of "+id) + "\ny: " + y("y of "+id) + "\n"
+			if id == "bars" {
+				files[lang+"/hurt.md"] += "names: {plain: " + y("name of a series") + "}\n"
+			}
+			files[lang+"/hurt.md"] += "```\n\n"
+		}
+		files["pages/"+lang+"/aside.md"] = "---\ntitle: " + y("aside") + "\nsummary: " + y("summary of an aside") + "\n---\n\n" + m("text of an aside") + "\n"
+	}
+	return files
+}
+
+// squeezed is a text without blanks, which wrapping takes, and adds.
+func squeezed(s string) string { return strings.Join(strings.Fields(s), "") }
+
+// However hostile a string, and wherever it comes from, a reader sees it as it is: no element and no script comes of it, in pages, cards,
+// feeds and charts that answer, with no policy to help.
+func TestHostileEverywhere(t *testing.T) {
+	ctx := browser(t)
+	h := &hostileSite{t: t}
+	in := withCharts(t, inputOf(t, h.content(), h.catalog(), h.run(4), h.run(5)))
+	in.BaseURL, in.Tool = "https://example.org/x/", h.text("tool")
+	for _, lang := range in.Languages {
+		in.Changes = append(in.Changes, Change{Lang: lang, Slug: "hurt", Claim: hostile, Tested: hostile, Run: in.Runs[1].Run.ID, When: *in.Runs[1].Run.Ended, Before: hostile, After: hostile,
+			Sentences: []Sentence{{Before: hostile, After: hostile}}})
+	}
+	cards, err := Cards(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := build(t, in)
+	inspect(t, files, in.BaseURL)
+	broken := brokenAnywhere(t, files, in.BaseURL)
+	for _, b := range broken {
+		t.Error(b)
+	}
+	if len(cards) != 2 || len(in.Earlier) != 2 {
+		t.Fatalf("%d cards, %d earlier articles", len(cards), len(in.Earlier))
+	}
+	pages := slices.DeleteFunc(slices.Sorted(maps.Keys(files)), func(name string) bool { return path.Ext(name) != ".html" })
+	for name, content := range cards {
+		files["cards/"+name] = content
+		pages = append(pages, "cards/"+name)
+	}
+
+	root := serveFiles(t, files)
+	var c troubles
+	watch(t, ctx, &c)
+	focused(t, ctx)
+	// What came of strings: elements, scripts, handlers, comments. An element of an image or a script is there with its text as its
+	// attribute or not at all.
+	const looks = `((doc) => {
+		const bad = [...doc.querySelectorAll("img, iframe, object, embed, form, base, meta[http-equiv]")].map(e => e.outerHTML.slice(0, 80));
+		for (const e of doc.scripts) if (e.type === "application/ld+json") JSON.parse(e.textContent); else if (!e.src || e.textContent) bad.push("script " + e.textContent.slice(0, 80));
+		for (const e of doc.querySelectorAll("*")) for (const a of e.attributes) if (a.name.startsWith("on") || /^\s*javascript:/i.test(a.value)) bad.push(e.tagName + " " + a.name + " " + a.value.slice(0, 80));
+		const comments = doc.createTreeWalker(doc, NodeFilter.SHOW_COMMENT);
+		while (comments.nextNode()) bad.push("comment " + comments.currentNode.data.slice(0, 80));
+		return bad;
+	})`
+	seen := map[string]bool{} // squeezed texts of pages
+	for _, name := range pages {
+		do(t, ctx, chromedp.EmulateViewport(1280, 900), chromedp.Navigate(root+name))
+		if strings.HasSuffix(name, "/hurt.html") && !strings.Contains(name, "cards") {
+			for i := range value[int](t, ctx, `document.querySelectorAll("figure[data-option]").length`) {
+				stage := fmt.Sprintf(`document.querySelectorAll("figure[data-option]")[%d].querySelector(".wide")`, i)
+				value[bool](t, ctx, stage+`.focus(), true`)
+				until(t, ctx, stage+`.classList.contains("alive")`)
+				for range 2 {
+					value[bool](t, ctx, `document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowRight", bubbles: true})), true`)
+					do(t, ctx, chromedp.Sleep(50*time.Millisecond))
+				}
+				if said := value[string](t, ctx, stage+`.querySelector("[role=status]").textContent`); !strings.Contains(squeezed(said), squeezed(hostile)) {
+					t.Errorf("%s: of a point of figure %d is said %q", name, i+1, said)
+				}
+			}
+		}
+		for _, bad := range value[[]string](t, ctx, looks+"(document)") {
+			t.Errorf("%s: a string became %s", name, bad)
+		}
+		text := value[string](t, ctx, `[...document.querySelectorAll("script, style")].forEach(e => e.remove()), document.documentElement.textContent + [...document.querySelectorAll("meta[name=description]")].map(e => e.content).join("")`)
+		seen[squeezed(text)] = true
+		for _, s := range c.take() {
+			t.Errorf("%s: %s", name, s)
+		}
+	}
+	for _, name := range h.names {
+		want := squeezed(h.text(name))
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(seen)), func(page string) bool { return strings.Contains(page, want) }) {
+			t.Errorf("no page shows %q as it is", name)
+		}
+	}
+
+	// Feeds: their entries are HTML again.
+	for _, name := range []string{"zh/feed.xml", "en/feed.xml", "zh/changes.xml", "en/changes.xml"} {
+		var feed struct {
+			Entries []struct {
+				Title   string `xml:"title"`
+				Content string `xml:"content"`
+			} `xml:"entry"`
+		}
+		if err := xml.Unmarshal(files[name], &feed); err != nil || len(feed.Entries) == 0 {
+			t.Fatalf("%s: %v, %d entries", name, err, len(feed.Entries))
+		}
+		for _, e := range feed.Entries {
+			encoded, err := json.Marshal(e.Content)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, bad := range value[[]string](t, ctx, looks+fmt.Sprintf(`(new DOMParser().parseFromString(%s, "text/html"))`, encoded)) {
+				t.Errorf("%s: a string became %s", name, bad)
+			}
+			text := value[string](t, ctx, fmt.Sprintf(`new DOMParser().parseFromString(%s, "text/html").documentElement.textContent`, encoded))
+			if !strings.Contains(squeezed(text), squeezed(hostile)) || !strings.Contains(squeezed(e.Title), squeezed(hostile)) {
+				t.Errorf("%s shows %q under %q", name, text, e.Title)
+			}
+		}
+	}
+	var locations struct {
+		Pages []string `xml:"url>loc"`
+	}
+	if err := xml.Unmarshal(files["sitemap.xml"], &locations); err != nil || len(locations.Pages) < 5 {
+		t.Errorf("the site map: %v, %q", err, locations.Pages)
+	}
+
+	// Downloads: as they are, and nothing that a spreadsheet would calculate.
+	for _, lang := range in.Languages {
+		rows, err := csv.NewReader(bytes.NewReader(files[lang+"/hurt/figures/bars.csv"])).ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var cells []string
+		for _, r := range rows {
+			cells = append(cells, r...)
+		}
+		for _, name := range []string{"label", "x", "reason of a failure"} {
+			if !slices.Contains(cells, h.text(name)) {
+				t.Errorf("the %s CSV file has no %q: %q", lang, name, cells)
+			}
+		}
+		var figure struct {
+			Title  string
+			Points []struct {
+				Labels  map[string]string
+				Missing string
+			}
+		}
+		if err := json.Unmarshal(files[lang+"/hurt/figures/bars.json"], &figure); err != nil {
+			t.Fatal(err)
+		}
+		if last := figure.Points[len(figure.Points)-1]; figure.Title != h.text("title of bars, "+lang) || last.Labels["client"] != h.text("label") || last.Missing != h.text("reason of a failure") {
+			t.Errorf("the %s JSON file has %q and %+v", lang, figure.Title, last)
+		}
+	}
+	for name, content := range files {
+		// Whatever a browser takes a file for. In XML a line separator is a character like any other.
+		if strings.HasPrefix(name, "assets/") || path.Ext(name) != ".js" && path.Ext(name) != ".json" && path.Ext(name) != ".xml" {
+			continue
+		}
+		if text := string(content); strings.Contains(text, "<img") || strings.Contains(text, "<!--") || path.Ext(name) != ".xml" && strings.Contains(text, "\u2028") || strings.Contains(strings.ToLower(text), "</script") {
+			t.Errorf("%s has a hostile string as it is", name)
+		}
 	}
 }
