@@ -29,7 +29,10 @@
     box.style.width = `${width}px`;
     box.style.height = `${height}px`;
     stage.append(box);
-    const fit = () => { if (stage.clientWidth) box.style.transform = `scale(${stage.clientWidth / width})`; };
+    const fit = () => {
+      const wide = stage.getBoundingClientRect().width; // clientWidth is rounded
+      if (wide) box.style.transform = `scale(${wide / width})`;
+    };
     fit();
     new ResizeObserver(fit).observe(stage);
     const chart = self.genreport.show(box, option, width, height);
