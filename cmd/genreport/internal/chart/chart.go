@@ -271,8 +271,8 @@ func check(f Figure) error {
 	if len(f.Series) == 0 {
 		return errors.New("it has no series")
 	}
-	if n := len(f.Series); n > mostSeries {
-		return fmt.Errorf("it has %d series, and readers tell at most %d apart: make two figures of it", n, mostSeries)
+	if n := len(f.Series); n > MostSeries {
+		return fmt.Errorf("it has %d series, and readers tell at most %d apart: make two figures of it", n, MostSeries)
 	}
 	for i, p := range f.Phases {
 		switch {

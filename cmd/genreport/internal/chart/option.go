@@ -39,8 +39,8 @@ const (
 	colorBg    = "var(--chart-bg, #ffffff)"
 )
 
-// mostSeries are as many as differ in colour, dashes, symbol and pattern.
-const mostSeries = 6
+// MostSeries are as many as differ in colour, dashes, symbol and pattern.
+const MostSeries = 6
 
 func seriesColor(i int) string {
 	defaults := [...]string{"#174f7c", "#d2761c", "#147d7b", "#532144", "#4c92db", "#8f8877"}

@@ -166,7 +166,7 @@ func palettes(t *testing.T) map[string]map[string]string {
 func TestColours(t *testing.T) {
 	for theme, colors := range palettes(t) {
 		background := linear(t, colors["bg"])
-		for i := range mostSeries {
+		for i := range MostSeries {
 			name := fmt.Sprint(i + 1)
 			if c := contrast(linear(t, colors[name]), background); c < 3 {
 				t.Errorf("%s: series %s, %s, has a contrast of %.2f:1", theme, name, colors[name], c)
@@ -195,7 +195,7 @@ func TestColours(t *testing.T) {
 // six is a figure of as many series as can be told apart.
 func six(kind Kind) Figure {
 	f := Figure{ID: "six", Kind: kind, Title: "Six", Categories: []string{"a", "b"}}
-	for i := range mostSeries {
+	for i := range MostSeries {
 		f.Series = append(f.Series, Series{Name: fmt.Sprint("s", i), Points: points(float64(10+5*i), float64(12+5*i))})
 	}
 	return f
@@ -206,7 +206,7 @@ func six(kind Kind) Figure {
 func TestColourIsNotTheOnlyDistinction(t *testing.T) {
 	dashes, shapes := map[string]int{}, map[string]int{}
 	svg := parse(t, draw(t, six(Line)))
-	for i := range mostSeries {
+	for i := range MostSeries {
 		found := map[string]int{}
 		symbols := map[string]int{}
 		for _, e := range svg {
@@ -230,7 +230,7 @@ func TestColourIsNotTheOnlyDistinction(t *testing.T) {
 			shapes[s]++
 		}
 	}
-	if len(dashes) != mostSeries {
+	if len(dashes) != MostSeries {
 		t.Errorf("six lines have the dashes %v", dashes)
 	}
 	for s, n := range shapes {
@@ -244,19 +244,19 @@ func TestColourIsNotTheOnlyDistinction(t *testing.T) {
 	f.Width = 1200 // so that bars are wide enough for any pattern
 	drawn := draw(t, f)
 	patterns := map[string]int{}
-	for i := range mostSeries {
+	for i := range MostSeries {
 		for _, b := range barsOf(t, drawn, i)[:1] {
 			patterns[directions(t, drawn, b)]++
 		}
 	}
-	if len(patterns) != mostSeries || patterns[""] != 1 {
+	if len(patterns) != MostSeries || patterns[""] != 1 {
 		t.Errorf("six series of bars have the patterns %v", patterns)
 	}
 	icons := map[string]bool{}
-	for i := range mostSeries {
+	for i := range MostSeries {
 		icons[seriesIcon(i)] = true
 	}
-	if len(icons) != mostSeries {
+	if len(icons) != MostSeries {
 		t.Errorf("six series have %d signs in the legend", len(icons))
 	}
 

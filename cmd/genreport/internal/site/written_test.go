@@ -609,3 +609,85 @@ func TestHostileEverywhere(t *testing.T) {
 		}
 	}
 }
+
+// What a chart says by signs it says in words too: which points are bound by the client and which failed, in picture, table, files, chart that
+// answers, and to those who hear the page.
+func TestMarkedPoints(t *testing.T) {
+	metrics := map[string]measure.Metric{"rate": {Unit: measure.PerSecond, Better: measure.Higher, Description: "rate"}}
+	run := measure.NewRun(time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC), "standard")
+	run.Brokers = []measure.Broker{{Label: "debian:forky", RabbitMQ: "4.3.6", Erlang: "29.1"}}
+	res := measure.NewResult(run, "load", 1, 4)
+	res.Whole, res.Metrics = true, metrics
+	known := article.Known{Metrics: metrics, Series: []string{"over"}}
+	for i, c := range []measure.Labels{{"client": "go", "x": "1"}, {"client": "go", "x": "2000"}, {"client": "pika", "x": "1"}, {"client": "pika", "x": "2000"}} {
+		known.Cases = append(known.Cases, c)
+		labels := maps.Clone(c)
+		labels["broker"] = "debian:forky"
+		cell := measure.Cell{Labels: labels, Repeat: 1, Order: i, Command: "genreport measure", Values: map[string]measure.Value{"rate": measure.Int(int64(1000 * (i + 1)))},
+			Series: map[string]measure.Series{"over": {Unit: measure.PerSecond, Step: 1, Values: []measure.Value{measure.Int(1), measure.Int(2)}}}}
+		switch i {
+		case 1: // failed
+			cell.Failure, cell.Series = &measure.Failure{Reason: "the broker left"}, nil
+			cell.Values["rate"] = measure.Missing("the broker left")
+		case 2: // bound by its client: nine and a half of ten seconds of its core
+			cell.CPU = &measure.CPU{Wall: 10, Cores: 2, Processes: 1, Clients: measure.Float(9.5), Broker: measure.Float(5), Idle: measure.Float(5.5), Steal: measure.Float(0)}
+		}
+		res.Cells = append(res.Cells, cell)
+	}
+	content := map[string]string{"site.yaml": "title: {zh: Site, en: Site}\nlanguages: [zh, en]\n",
+		"load.yaml": "series: S\nnumber: 1\nbrokers: {current: 'debian:forky'}\nfigures:\n  bars: {kind: bar, experiment: load, metric: rate, x: x, series: client}\n" +
+			"  over: {kind: time, experiment: load, metric: over, series: client, where: {x: '2000'}}\n"}
+	for _, lang := range []string{"zh", "en"} {
+		content[lang+"/load.md"] = "---\ntitle: T\nquestion: Q?\nsummary: S.\nheadlines:\n  - {value: a, label: a}\n  - {value: b, label: b}\n  - {value: c, label: c}\n---\n\nLede.\n\n" +
+			"```figure bars\ntitle: Bars\nalt: Alt.\nx: x\ny: y\n```\n\n```figure over\ntitle: Over\nalt: Alt.\nx: x\ny: y\n```\n"
+	}
+	files := build(t, withCharts(t, inputOf(t, content, article.Catalog{"load": known}, measure.Recorded{Run: run, Results: map[string]measure.Result{"load": res}})))
+	for lang, want := range map[string]struct{ short, missing, bound, barsTold, overTold string }{
+		"en": {"failed", "not measured (the broker left)", "Client-bound: the load clients used up their cores", "Alt. Client-bound (†): pika, 1. Without a number: go, 2,000, not measured (the broker left).",
+			"Alt. Without a number: go, not measured (the broker left)."},
+		"zh": {"失败", "未测量\uff08the broker left\uff09", "受限于客户端\uff1a压测客户端用满了自己的核", "Alt.受限于客户端\uff08†\uff09\uff1apika\uff0c1\u3002没有数值\uff1ago\uff0c2,000\uff0c未测量\uff08the broker left\uff09\u3002",
+			"Alt.没有数值\uff1ago\uff0c未测量\uff08the broker left\uff09\u3002"},
+	} {
+		page := string(files[lang+"/load.html"])
+		for id, signs := range map[string]map[string]int{"bars": {"†": 1, want.short: 1}, "over": {"†": 0, want.short: 1}} {
+			told := map[string]string{"bars": want.barsTold, "over": want.overTold}[id]
+			figure := page[strings.Index(page, `<figure class="chart" id="figure-`+id+`"`):]
+			figure = figure[:strings.Index(figure, "</figure>")]
+			for _, size := range []string{"wide", "narrow"} {
+				_, svg, _ := strings.Cut(figure, `<div class="`+size+`">`)
+				svg, _, _ = strings.Cut(svg, "</svg>")
+				drawn := texted(svg)
+				for sign, n := range signs {
+					if got := len(slices.DeleteFunc(slices.Clone(drawn), func(s string) bool { return s != sign })); got != n {
+						t.Errorf("%s, %s %s: %q is drawn %d times, want %d: %q", lang, size, id, sign, got, n, drawn)
+					}
+				}
+				if !strings.Contains(svg, ">"+told+"</desc>") {
+					t.Errorf("%s, %s %s: who does not see it is not told %q: %.600s", lang, size, id, told, svg)
+				}
+			}
+			if !strings.Contains(figure, ">"+want.missing+"</td>") {
+				t.Errorf("%s %s: the table has no %q", lang, id, want.missing)
+			}
+			if option := string(files[lang+"/load/figures/"+id+".js"]); !strings.Contains(option, want.missing) || strings.Contains(option, "3,000†") != (id == "bars") {
+				t.Errorf("%s %s: who points is not told: %.300s", lang, id, option)
+			}
+			if id == "bars" && (!strings.Contains(figure, ">3,000†</td>") || !strings.Contains(figure, want.bound)) {
+				t.Errorf("%s: neither table nor note have the mark: %s", lang, figure)
+			}
+		}
+		if rows := string(files[lang+"/load/figures/bars.csv"]); !strings.Contains(rows, "\r\n1,pika,3000,3000,3000,,,1,3000,client,\r\n") || !strings.Contains(rows, "\r\n2000,go,,,,,,0,,,the broker left\r\n") {
+			t.Errorf("the %s CSV file says neither who bound nor what failed: %q", lang, rows)
+		}
+	}
+}
+
+// texted are the texts of an SVG.
+func texted(svg string) (all []string) {
+	for _, part := range strings.Split(svg, "<text")[1:] {
+		_, part, _ = strings.Cut(part, ">")
+		text, _, _ := strings.Cut(part, "</text>")
+		all = append(all, text)
+	}
+	return all
+}
