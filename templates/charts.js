@@ -35,7 +35,8 @@
     };
     fit();
     new ResizeObserver(fit).observe(stage);
-    const chart = self.genreport.show(box, option, width, height);
+    const { detail } = figure.dataset; // what all points of a long chart are in, for who looks closer
+    const chart = self.genreport.show(box, option, width, height, detail && (() => load(detail).then(() => self.genreportDetails[figure.id])));
     const whole = figure.querySelector('.whole');
     box.addEventListener('chartzoom', (e) => { whole.hidden = !e.detail; });
     whole.addEventListener('click', () => chart.whole());

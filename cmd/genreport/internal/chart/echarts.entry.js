@@ -216,13 +216,12 @@ function prepare(option) {
     s.renderItem = s.marks ? marks(s, labels, option, shared) : phases(s, labels);
   });
   // For the same reason as above names aren't used as names: series are called by number, and the legend shows what they are.
-  const { names, tips, categories, columns } = option;
+  const { names, tips, categories } = option;
   delete option.names;
   delete option.tips;
   delete option.categories;
-  delete option.columns;
   option.legend.formatter = (number) => names[number];
-  return { names, tips, categories, columns };
+  return { names, tips, categories };
 }
 
 globalThis.genreport = {
@@ -238,8 +237,8 @@ globalThis.genreport = {
       chart.dispose();
     }
   },
-  show(element, source, width, height) {
+  show(element, source, width, height, detail) {
     const option = JSON.parse(JSON.stringify(source)); // ECharts and prepare change it
-    return show(element, option, prepare(option), width, height);
+    return show(element, option, prepare(option), width, height, detail);
   },
 };

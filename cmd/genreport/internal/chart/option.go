@@ -385,11 +385,6 @@ func additions(f Figure, l layout) object {
 	all["tips"], all["categories"] = tips, f.Categories
 	if f.thin != nil {
 		all["tips"], all["categories"] = f.thin.tips, f.thin.columnNames(f.Categories)
-		var begin []string
-		for _, from := range f.thin.from {
-			begin = append(begin, f.Categories[from])
-		}
-		all["columns"] = begin
 	}
 	return all
 }

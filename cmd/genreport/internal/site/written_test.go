@@ -2,6 +2,7 @@ package site
 
 import (
 	"bytes"
+	"context"
 	"encoding/csv"
 	"encoding/json"
 	"encoding/xml"
@@ -21,6 +22,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 
 	"genreport/cmd/genreport/internal/article"
@@ -286,7 +288,7 @@ func TestLongSeries(t *testing.T) {
 		}
 	}
 
-	// The chart that answers: at the spike's column it tells of it, and closer there still is an axis.
+	// The chart that answers: at the spike's column it tells of it, and closer it is drawn from all points.
 	value[bool](t, ctx, `document.querySelector("#figure-over .wide").focus(), true`)
 	until(t, ctx, `!!document.querySelector("#figure-over .wide.alive")`)
 	said := `document.querySelector("#figure-over [role=status]").textContent`
@@ -298,25 +300,109 @@ func TestLongSeries(t *testing.T) {
 		}
 		do(t, ctx, chromedp.Sleep(200*time.Millisecond))
 	}
+	loaded := func() bool {
+		return value[bool](t, ctx, `performance.getEntriesByType("resource").some(e => e.name.endsWith("/over.detail.js"))`)
+	}
+	axis := `[...document.querySelectorAll("#figure-over .live text")].map(e => e.textContent).filter(s => /^[0-9]{2},[0-9]{3}$/.test(s) && s !== "10,000").sort().join(" ")`
 	column := spikeAt * 720 / firstSeconds
 	key("Home", false, 1)
 	key("ArrowRight", true, column/10)
 	key("ArrowRight", false, column%10)
-	got := value[string](t, ctx, said)
-	if !strings.Contains(got, "9,50") || !strings.HasPrefix(got, "54,") {
+	if got := value[string](t, ctx, said); !strings.HasPrefix(got, "54,305–54,443; ") || !strings.Contains(got, "– 9,500; ") && !strings.Contains(got, "– 9,500; ") {
 		t.Errorf("at the spike is said %q", got)
 	}
-	labels := `[...document.querySelectorAll("#figure-over .live text")].map(e => e.textContent).filter(s => /^[5][0-9],\d\d\d$/.test(s))`
+	whole := value[string](t, ctx, axis)
+	if whole != "20,000 40,000 60,000 80,000" || loaded() {
+		t.Errorf("the axis says %q, all points are loaded: %v", whole, loaded())
+	}
+	// Closer the columns are of fewer seconds, and at last each is one.
+	seek := func(want string) string {
+		t.Helper()
+		for _, arrow := range []string{"ArrowLeft", "ArrowRight"} {
+			for range 20 {
+				if got := value[string](t, ctx, said); strings.Contains(got, want) {
+					return got
+				}
+				key(arrow, false, 1)
+			}
+		}
+		t.Fatalf("nothing near by says %q; the last was %q", want, value[string](t, ctx, said))
+		return ""
+	}
 	key("+", false, 4)
-	key("ArrowRight", false, 1)
-	key("ArrowLeft", false, 1)
-	if got := value[[]string](t, ctx, labels); len(got) < 2 {
+	until(t, ctx, axis+" !== "+strconv.Quote(whole))
+	if got := value[string](t, ctx, axis); got != "52,000 54,000 56,000" {
 		t.Errorf("sixteen times as close the axis says %q", got)
 	}
-	if got := value[string](t, ctx, said); !strings.Contains(got, "9,50") {
-		t.Errorf("sixteen times as close, at the spike is said %q", got)
+	if got := seek("9,500"); !strings.HasPrefix(got, "54,31") && !strings.HasPrefix(got, "54,32") {
+		t.Errorf("sixteen times as close the spike is at %q", got)
 	}
-	picture(t, ctx, "long")
+	picture(t, ctx, "long-closer")
+	key("+", false, 8)
+	if got := seek("9,500"); got != "54,321; noisy  9,500; steady  2,000" {
+		t.Errorf("as close as can be the spike is %q", got)
+	}
+	for i, arrow := range []string{"ArrowLeft", "ArrowRight"} {
+		seek("9,500")
+		key(arrow, false, 1)
+		at := spikeAt - 1 + 2*i
+		shown := func(n int64) string { return fmt.Sprintf("%d,%03d", n/1000, n%1000) }
+		v, _ := want["noisy"][at].Int64() // shown with three digits, as in the table
+		if got, next := value[string](t, ctx, said), shown(int64(at))+"; noisy  "+shown((v+5)/10*10)+"; steady  2,000"; got != next {
+			t.Errorf("beside the spike is %q, want %q", got, next)
+		}
+	}
+	if !loaded() || value[bool](t, ctx, `document.querySelector("#figure-over .whole").hidden`) {
+		t.Error("closer, not all points are loaded, or there is no way back")
+	}
+	picture(t, ctx, "long-closest")
+	key("0", false, 1)
+	if got := value[string](t, ctx, axis); got != whole || !value[bool](t, ctx, `document.querySelector("#figure-over .whole").hidden`) {
+		t.Errorf("back again the axis says %q", got)
+	}
+	// The gap: dragging from before it to after it, the steady line ends and begins at its seconds.
+	gx := func(second float64) float64 {
+		box := value[[]float64](t, ctx, `(() => { const r = document.querySelector("#figure-over .wide").getBoundingClientRect(), of = (s) => { const q = [...document.querySelectorAll("#figure-over .live text")].find(e => e.textContent === s).getBoundingClientRect(); return q.left + q.width / 2; }; return [of("20,000"), of("80,000"), r.top + r.height / 2] })()`)
+		return box[0] + (second-20_000)*(box[1]-box[0])/60_000
+	}
+	_, middle := at(t, ctx, "figure-over", 0, 180)
+	from, end := gx(18_000), gx(22_000)
+	do(t, ctx, chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, from, middle), chromedp.MouseEvent(input.DispatchMouseEventTypeMousePressed, from, middle, chromedp.ButtonLeft), chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, (from+end)/2, middle, chromedp.ButtonLeft),
+		chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, end, middle, chromedp.ButtonLeft), chromedp.MouseEvent(input.DispatchMouseEventTypeMouseReleased, end, middle, chromedp.ButtonLeft), chromedp.Sleep(500*time.Millisecond))
+	if got := value[string](t, ctx, axis); !strings.Contains(got, "19,000 20,000 21,000") || strings.Contains(got, "17,000") || strings.Contains(got, "23,000") {
+		t.Errorf("after dragging from 18,000 to 22,000 the axis says %q", got)
+	}
+	picture(t, ctx, "long-gap")
+	gap := value[[]float64](t, ctx, `(() => {
+		const of = (s) => { const q = [...document.querySelectorAll("#figure-over .live text")].find(e => e.textContent === s).getBoundingClientRect(); return q.left + q.width / 2; };
+		const line = [...document.querySelectorAll("#figure-over .live path")].filter(e => (e.getAttribute("stroke") || "").includes("--chart-2,") && e.getBoundingClientRect().width > 50)[0].getBoundingClientRect();
+		return [19000 + (line.right - of("19,000")) * 2000 / (of("21,000") - of("19,000"))];
+	})()`)
+	if math.Abs(gap[0]-20_000) > 30 {
+		t.Errorf("closer, the steady line ends at second %v, want 19,999", gap[0])
+	}
+	// With Ctrl the wheel zooms: up closer, down further; without, it is the page's.
+	wheel := func(delta float64, keys int64) string {
+		t.Helper()
+		do(t, ctx, chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+			_, err := chromedp.Call(ctx, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMouseWheel, X: end, Y: middle, DeltaX: 1e-9, DeltaY: delta, Modifiers: keys})
+			return err
+		}), chromedp.Sleep(400*time.Millisecond))
+		return value[string](t, ctx, axis)
+	}
+	const ctrl = 2
+	// The pointer is at about 18,900: a fifth less, from 18,200 to 21,400.
+	if got := wheel(-120, ctrl); got != "19,000 20,000 21,000" {
+		t.Errorf("a fifth closer the axis says %q", got)
+	}
+	if got := wheel(120, ctrl); !strings.HasPrefix(got, "18,000 19,000 20,000 21,000") {
+		t.Errorf("back again the axis says %q", got)
+	}
+	top := value[float64](t, ctx, `scrollY`)
+	before := value[string](t, ctx, axis)
+	if got := wheel(120, 0); got != before || value[float64](t, ctx, `scrollY`) <= top {
+		t.Errorf("without Ctrl the axis says %q, the page is scrolled by %v", got, value[float64](t, ctx, `scrollY`)-top)
+	}
 	for _, s := range c.take() {
 		t.Error(s)
 	}
