@@ -97,6 +97,9 @@ func TestShortSeriesStayWhole(t *testing.T) {
 	if f := long(1440, func(i int) float64 { return float64(i) }, func(int) bool { return false }); thin(clean(f)) != nil {
 		t.Error("two points a pixel are thinned")
 	}
+	if all, err := Detail(long(1440, func(i int) float64 { return float64(i) }, func(int) bool { return false })); all != nil || err != nil {
+		t.Errorf("a chart that shows every point has others: %d bytes, %v", len(all), err)
+	}
 	f := long(1441, func(i int) float64 { return float64(i) }, func(int) bool { return false })
 	if thin(clean(f)) == nil {
 		t.Error("more than two points a pixel are not thinned")
@@ -151,6 +154,30 @@ func TestHundredThousandPoints(t *testing.T) {
 	}
 	if got := option.Categories[column]; !strings.HasPrefix(got, "543") || !strings.Contains(got, "–544") {
 		t.Errorf("where: %q", got)
+	}
+	// For who looks closer there is every point.
+	encoded, err := Detail(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all struct {
+		Categories []string
+		Values     [][]*float64
+		Tips       [][]string
+		Phases     [][2]int
+	}
+	if err := json.Unmarshal(encoded, &all); err != nil {
+		t.Fatal(err)
+	}
+	if len(all.Categories) != 100000 || all.Categories[54321] != "54321" || len(all.Values) != 2 || len(all.Tips) != 2 || len(all.Phases) != 2 || all.Phases[1] != [2]int{50000, 99999} {
+		t.Fatalf("%d categories, %d and %d series, phases %v", len(all.Categories), len(all.Values), len(all.Tips), all.Phases)
+	}
+	for s, series := range f.Series {
+		for i, p := range series.Points {
+			if got := all.Values[s][i]; (got == nil) != (p.Value == nil) || got != nil && *got != *p.Value || all.Tips[s][i] != tip(p) {
+				t.Fatalf("series %d, point %d is %v, %q", s, i, got, all.Tips[s][i])
+			}
+		}
 	}
 	// In the picture: from 0 at the axis to the spike, by the axis' own labels.
 	_, y10 := position(t, d.SVG, "10,000")
