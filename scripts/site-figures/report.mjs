@@ -116,11 +116,10 @@ replaced, and ECharts ${tools.echarts}, the version that go-echarts names, came 
 
 ${beside(fixture, goEcharts)}
 Paints and blocking are measured with network and CPU slowed down in earnest, not simulated as above.${goEcharts.slowed.largestPaint === null ? `
-A canvas is no paint that Lighthouse takes for the largest, so that it has no score of performance for the page
-of go-echarts.` : ''}
+Lighthouse takes no canvas for the largest paint, and so has no score of performance for the page of go-echarts.` : ''}
 
-The two do not hold the same. The page of go-echarts has the charts alone, without intervals, drawn by its
-script for a desktop. The article has each chart twice, for wide and for narrow screens, with its numbers as a
+The two do not hold the same. The page of go-echarts has the charts alone, without intervals and phases,
+drawn by its script for a desktop. The article has each chart twice, for wide and for narrow screens, with its numbers as a
 table, and its prose and samples. There ECharts, another ${kB(bytesOnDemand)} kB, is loaded when a reader reaches for a
 chart; on the page of go-echarts charts answer at once.
 `,

@@ -40,6 +40,10 @@ function read(path) {
 const server = createServer((request, response) => {
   let path = normalize(decodeURIComponent(new URL(request.url, 'http://x').pathname));
   if (path.endsWith(sep)) path += 'index.html';
+  if (path === '/favicon.ico') { // of whoever names none
+    response.writeHead(204).end();
+    return;
+  }
   let body, status = 200;
   try {
     body = read(path);
@@ -184,7 +188,7 @@ const figures = {
   machine,
   tools: {
     lighthouse: version(here('node_modules/lighthouse')), axe: version(rootModule('axe-core')), 'html-validate': version(rootModule('html-validate')),
-    chromium: execFileSync(browser, ['--version']).toString().match(/\d+\.\d+/)[0],
+    chromium: execFileSync(browser, ['--version'], { stdio: ['ignore', 'pipe', 'ignore'] }).toString().match(/\d+\.\d+/)[0],
     'go-echarts': execFileSync('go', ['list', '-m', '-f', '{{.Version}}', 'github.com/go-echarts/go-echarts/v2']).toString().trim().slice(1),
     echarts: version(here('node_modules/echarts')),
   },
