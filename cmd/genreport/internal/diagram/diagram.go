@@ -414,7 +414,7 @@ func (w *drawing) messages(look Look, ax, ay, ux, uy, length float64) {
 	}
 	wide := 15.0
 	for _, text := range look.Messages {
-		wide = max(wide, measured(text, 10)+6)
+		wide = max(wide, min(measured(text, 10)+6, 30)) // a status, not a sentence
 	}
 	const high = 13.0
 	step := wide + 3
