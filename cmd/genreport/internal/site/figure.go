@@ -131,6 +131,9 @@ func (b *builder) chartScripts(from string) (chartScripts, error) {
 	if err != nil {
 		return chartScripts{}, err
 	}
+	if loader, err = smaller("charts.js", loader); err != nil {
+		return chartScripts{}, fmt.Errorf("charts.js: %w", err)
+	}
 	return chartScripts{b.link(from, b.asset("charts.js", loader)), b.link(from, b.asset("echarts.js", b.in.ECharts))}, nil
 }
 
