@@ -52,10 +52,12 @@ lint: ## formatting, go vet, staticcheck, and a tidy go.mod
 	go tool staticcheck ./...
 	go mod tidy -diff
 
-screenshots: assets build ## pictures of PAGES (default public), for looking at, in build/screenshots
+screenshots: assets build ## pictures of PAGES (default public), for looking at, in build/screenshots; some two minutes
 	@scripts/install-browser
 	@scripts/apt-install fonts-noto-cjk
-	scripts/screenshots $(PAGES)
+	rm -rf build/screenshots
+	go test -count=1 -run TestLook ./cmd/genreport/internal/site -args -pages $(abspath $(PAGES)) -look $(abspath build/screenshots)
+	@ls build/screenshots | wc -l | sed 's|$$| pictures in build/screenshots|'
 
 social: assets build ## the pictures that previews of links show, into content/social
 	@scripts/install-browser

@@ -73,7 +73,7 @@
         getSelection().selectAllChildren(source); // to be copied by hand
       });
     });
-    box.append(button);
+    box.insertBefore(button, box.matches('pre') ? source : null); // its lines flow around it
   }
 
   // The id of what is being read.

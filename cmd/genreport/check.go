@@ -31,8 +31,8 @@ func checkCommand(_ context.Context, args []string, s streams) error {
 	results := fs.String("results", "", "`DIR` with result files (default: content/results; build/results for the profile quick)")
 	out := fs.String("out", "", "`DIR` of rendered pages whose links are followed (default: public, or build/public for the profile quick, if it is there)")
 	profile := fs.String("profile", string(experiments.Standard), "`NAME`: with quick, quick runs count too")
-	strict := fs.Bool("strict", false, "fail for drift too")
-	if err := parse(fs, args, s, "Reads content and results without any broker, and tells what does not hold:\nreferences without a number, failed repeats and broken runs behind the pages,\nlinks of the pages that lead nowhere. Drift is told, and fails with --strict."); err != nil {
+	strict := fs.Bool("strict", false, "fail for warnings too")
+	if err := parse(fs, args, s, "Reads content and results without any broker, and tells what does not hold:\nreferences without a number, failed repeats and broken runs behind the pages,\nlinks of the pages that lead nowhere. Drift and preview pictures that are missing or\nstale are told, and fail with --strict."); err != nil {
 		return err
 	}
 	p, err := experiments.ParseProfile(*profile)
@@ -50,6 +50,9 @@ func checkCommand(_ context.Context, args []string, s streams) error {
 		return err
 	}
 	c.languages()
+	if err := c.pictures(); err != nil {
+		return err
+	}
 	c.verdicts(s.out)
 	links, err := c.links(outFor(*out, p), *out != "")
 	if err != nil {
@@ -345,6 +348,34 @@ func brokersOf(r measure.Result) []string {
 		}
 	}
 	return out
+}
+
+// pictures tells the articles that have no preview picture of what they say now.
+// Previews take an absolute address, so that pictures are wanted where the site
+// has one (base_url), or where some are there: whoever made them renders with
+// --base-url. It is a warning, since such a page is published without a picture,
+// and says nothing wrong.
+func (c *checker) pictures() error {
+	there, err := filepath.Glob(filepath.Join(c.content, pictureDir, "*.png"))
+	if err != nil || len(there) == 0 && c.m.content.Site.BaseURL == "" {
+		return err
+	}
+	_, lacking, err := picturesOf(c.content, site.Input{Config: site.Config{Title: c.m.content.Site.Title, Languages: c.m.content.Site.Languages}, Pages: c.m.pages})
+	if err != nil {
+		return err
+	}
+	for _, name := range lacking {
+		page, _, _ := strings.Cut(name, ".") // lang-slug, before the digest
+		lang, slug, _ := strings.Cut(page, "-")
+		why := "is missing"
+		for _, old := range there {
+			if strings.HasPrefix(filepath.Base(old), page+".") {
+				why = fmt.Sprintf("is not %s, which shows what it said before", filepath.Base(old))
+			}
+		}
+		c.said(article.Place{File: path.Join(lang, slug+".md"), Line: 1, Column: 1}, true, "the preview picture of this article, %s, %s: run `make social`", filepath.Join(c.content, pictureDir, name), why)
+	}
+	return nil
 }
 
 // links follows those of the pages in dir. A default directory need not be

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -95,26 +94,26 @@ func sameRuns(a, b article.Page) bool { return slices.Equal(runIDs(a), runIDs(b)
 func newestRun(p article.Page) string { return slices.Max(runIDs(p)) }
 
 // picturesOf are the pictures for previews that were made of what the pages say
-// now, by their names, and how many pages have none.
-func picturesOf(contentDir string, in site.Input) (pictures map[string][]byte, lacking int, err error) {
+// now, by their names, and the names of those that are not there, sorted.
+func picturesOf(contentDir string, in site.Input) (pictures map[string][]byte, lacking []string, err error) {
 	cards, err := site.Cards(in)
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
 	pictures = map[string][]byte{}
-	for name := range maps.Keys(cards) {
+	for _, name := range sortedKeys(cards) {
 		name = name[:len(name)-len(".html")]
 		file := filepath.Join(contentDir, pictureDir, name)
 		content, err := os.ReadFile(file)
 		if os.IsNotExist(err) {
-			lacking++
+			lacking = append(lacking, name)
 			continue
 		}
 		if err == nil {
 			err = site.CheckPicture(content)
 		}
 		if err != nil {
-			return nil, 0, usageError{fmt.Errorf("%s: %w: make it again with `make social`", file, err)}
+			return nil, nil, usageError{fmt.Errorf("%s: %w: make it again with `make social`", file, err)}
 		}
 		pictures[name] = content
 	}

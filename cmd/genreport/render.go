@@ -185,7 +185,7 @@ func (f *renderFlags) render(s streams, results string, p experiments.Profile) e
 			return err
 		}
 	}
-	lacking := 0
+	var lacking []string
 	if baseURL != "" {
 		if in.Pictures, lacking, err = picturesOf(f.content, in); err != nil {
 			return err
@@ -205,8 +205,8 @@ func (f *renderFlags) render(s streams, results string, p experiments.Profile) e
 	fmt.Fprintf(s.err, "%d pages in %s; open %s\n", len(pages), out, filepath.Join(out, "index.html"))
 	if baseURL == "" {
 		fmt.Fprintf(s.err, "no base_url in site.yaml, so pages have no sitemap, no canonical links and no preview pictures: give it before publishing\n")
-	} else if lacking > 0 {
-		fmt.Fprintf(s.err, "%d pages have no preview picture of what they say now: run `make social`\n", lacking)
+	} else if len(lacking) > 0 {
+		fmt.Fprintf(s.err, "%d pages have no preview picture of what they say now: run `make social`\n", len(lacking))
 	}
 	if m.runs == 0 {
 		fmt.Fprintf(s.err, "there is no run in %s yet, so every number reads \"not measured\": run `genreport measure`\n", results)

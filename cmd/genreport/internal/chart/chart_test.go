@@ -764,10 +764,22 @@ func TestNiceAxis(t *testing.T) {
 
 func TestThousands(t *testing.T) {
 	for number, want := range map[string]string{
-		"0": "0", "999": "999", "1000": "1,000", "36000": "36,000", "-1234567.25": "-1,234,567.25", "-100": "-100", "0.5": "0.5",
+		"0": "0", "999": "999", "1000": "1,000", "36000": "36,000", "-1234567.25": "−1,234,567.25", "-100": "−100", "0.5": "0.5",
 	} {
 		if got := thousands(number); got != want {
 			t.Errorf("%s: %s, not %s", number, got, want)
+		}
+	}
+}
+
+// Numbers along the axis are written as elsewhere: a minus sign, not a hyphen.
+func TestAxisHasMinusSigns(t *testing.T) {
+	f := lines()
+	f.Series = []Series{{Name: "go", Points: points(-2400, 0, 1200, 2000)}}
+	all := texts(t, draw(t, f))
+	for _, want := range []string{"−2,000", "−1,000", "0", "1,000", "2,000"} {
+		if !slices.Contains(all, want) {
+			t.Errorf("no %q among %q", want, all)
 		}
 	}
 }

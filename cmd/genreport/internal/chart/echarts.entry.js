@@ -10,6 +10,7 @@ import { init, use } from 'echarts/core';
 import { BarChart, CustomChart, LineChart } from 'echarts/charts';
 import { DataZoomInsideComponent, GridComponent, LegendPlainComponent, TitleComponent, TooltipComponent } from 'echarts/components';
 import { SVGRenderer } from 'echarts/renderers';
+import { addCommas } from 'echarts/lib/util/format.js';
 import LRU from 'zrender/lib/core/LRU.js';
 import { platformApi } from 'zrender/lib/core/platform.js';
 import { show } from './echarts.live.js';
@@ -221,6 +222,8 @@ function prepare(option) {
   delete option.tips;
   delete option.categories;
   option.legend.formatter = (number) => names[number];
+  // Numbers have a minus sign everywhere else.
+  option.yAxis.forEach((axis) => { axis.axisLabel.formatter = (number) => addCommas(number).replace('-', '\u2212'); });
   return { names, tips, categories };
 }
 

@@ -297,12 +297,12 @@ func legendData(f Figure, l layout) any {
 
 func percent(share float64) string { return strconv.FormatFloat(share*100, 'f', -1, 64) + "%" }
 
-// thousands puts commas into a decimal number.
+// thousands puts commas into a decimal number, and a minus sign before it.
 func thousands(number string) string {
 	whole, fraction, _ := strings.Cut(number, ".")
 	sign := ""
 	if strings.HasPrefix(whole, "-") {
-		sign, whole = "-", whole[1:]
+		sign, whole = "−", whole[1:]
 	}
 	for i := len(whole) - 3; i > 0; i -= 3 {
 		whole = whole[:i] + "," + whole[i:]

@@ -412,7 +412,11 @@ func (w *drawing) messages(look Look, ax, ay, ux, uy, length float64) {
 	if n == 0 {
 		return
 	}
-	const wide, high = 15.0, 13.0
+	wide := 15.0
+	for _, text := range look.Messages {
+		wide = max(wide, min(measured(text, 10)+6, 30)) // a status, not a sentence
+	}
+	const high = 13.0
 	step := wide + 3
 	if math.Abs(uy) > math.Abs(ux) {
 		step = high + 2

@@ -143,6 +143,36 @@ func TestDescription(t *testing.T) {
 	}
 }
 
+// A status of three digits stands in its mark as it is; what is no status is squeezed.
+func TestMarksHoldTheirText(t *testing.T) {
+	for text, squeezed := range map[string]bool{"1": false, "202": false, "Service Unavailable": true} {
+		for _, upright := range []bool{false, true} {
+			d := sample("x")
+			d.Steps = []Step{{Title: "T", Looks: map[string]Look{"down": {State: Active, Messages: []string{text}}}}}
+			elements, _ := pieces(t, d.SVG(0, upright))
+			found := 0
+			for _, e := range elements {
+				a := map[string]string{}
+				for _, at := range e.Attr {
+					a[at.Name.Local] = at.Value
+				}
+				if _, has := a["textLength"]; a["class"] == "mark-text" {
+					found++
+					if has != squeezed {
+						t.Errorf("%q squeezed: %v, want %v (upright %v)", text, has, squeezed, upright)
+					}
+				}
+				if w, _ := strconv.ParseFloat(a["width"], 64); a["class"] == "message" && w > 30 {
+					t.Errorf("the mark of %q is %v wide", text, w)
+				}
+			}
+			if found != 1 {
+				t.Errorf("%q: %d marks have a text", text, found)
+			}
+		}
+	}
+}
+
 func TestWrap(t *testing.T) {
 	for _, c := range []struct {
 		text string

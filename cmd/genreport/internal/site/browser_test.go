@@ -2,21 +2,16 @@ package site
 
 import (
 	"context"
-	"flag"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
@@ -25,8 +20,6 @@ import (
 
 	"genreport/cmd/genreport/internal/chart"
 )
-
-var look = flag.String("look", "", "directory to leave screenshots of the sample pages in")
 
 // chromium is any of the names that it is installed under.
 func chromium(t *testing.T) string {
@@ -240,54 +233,5 @@ func TestBrowser(t *testing.T) {
 	}
 	if *look != "" {
 		screenshots(t, ctx, dir)
-	}
-}
-
-// screenshots leaves pictures of the sample pages to look at.
-func screenshots(t *testing.T, ctx context.Context, dir string) {
-	t.Helper()
-	if err := os.MkdirAll(*look, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	shot := func(page, name string, width int64, scheme, medium string) {
-		media := chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
-			_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: medium, Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
-			return err
-		})
-		if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, 900), media, chromedp.Navigate("file://"+dir+"/"+page)); err != nil {
-			t.Fatal(err)
-		}
-		picture, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(*look, fmt.Sprintf("%s-%d-%s.png", name, width, scheme)), picture, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, d fs.DirEntry, err error) error {
-		if err == nil && strings.HasSuffix(path, ".html") {
-			name := strings.ReplaceAll(strings.TrimSuffix(path, ".html"), "/", "-")
-			for _, width := range []int64{390, 1280} {
-				shot(path, name, width, "light", "")
-				shot(path, name, width, "dark", "")
-			}
-			if strings.Contains(path, "channels") {
-				shot(path+"#e-channels-4", name+"-target", 1280, "light", "")
-				shot(path+"#e-channels-4", name+"-target", 390, "dark", "")
-				shot(path, name+"-print", 700, "light", "print")
-			}
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	pdf, err := chromedp.Run(ctx, chromedp.PrintToPDF())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(*look, "print.pdf"), pdf, 0o644); err != nil {
-		t.Fatal(err)
 	}
 }

@@ -44,7 +44,7 @@ type text struct {
 	BrokerShare                                                     string // takes a share
 	TooFewOne, TooFewMany                                           string // the latter takes a number and the certainty
 	Messages, AddUp, FailedRepeat                                   string // AddUp takes two numbers, FailedRepeat one
-	Control, Drift, Drifted                                         string // drift and limit; Drifted takes the run first
+	Control, Drift, DriftedRun, Drifted                             string // drift and limit; DriftedRun takes run and drift, Drifted these of all runs, and the limit
 	ClientBound, ClientBoundNote                                    string
 	Sent, Acked, Nacked, Unconfirmed, Returned, Enqueued            string // each takes a number as text
 	Consumed, Left, Lost, Duplicated, OutOfOrder                    string
@@ -98,7 +98,8 @@ func ui(lang string) (text, error) {
 			TooFewOne:   "不给出 95% 区间：只有 1 次测量，看不出离散程度，至少要 6 次。", TooFewMany: "不给出 95%% 区间：%d 次重复的最小值到最大值包住真正中位数的概率只有 %s，至少要 6 次。",
 			Messages: "消息清点", AddUp: "%d/%d 次重复对得上", FailedRepeat: "第 %d 次失败",
 			Control: "对照负载", Drift: "最大偏移 %s（限度 %s）",
-			Drifted:     "测量期间机器状态不稳：批次 %s 的对照负载偏移了 %s，超过 %s 的限度。相隔几分钟测得的数字，差别不到这个幅度就不能说谁高谁低；同一实验的各种情形按轮次并排测量，断言须在每一轮都成立。",
+			DriftedRun:  "批次 %s 的对照负载偏移了 %s",
+			Drifted:     "测量期间机器状态不稳：%s，超过 %s 的限度。相隔几分钟测得的数字，差别不到这个幅度就不能说谁高谁低；同一实验的各种情形按轮次并排测量，断言须在每一轮都成立。",
 			ClientBound: "受限于客户端", ClientBoundNote: "受限于客户端：压测客户端用满了自己的核，broker 也许还能更快。",
 			Sent: "发送 %s", Acked: "确认 %s", Nacked: "拒绝 %s", Unconfirmed: "未确认 %s", Returned: "退回 %s", Enqueued: "入队 %s",
 			Consumed: "消费 %s", Left: "队列剩余 %s", Lost: "丢失 %s", Duplicated: "重复 %s", OutOfOrder: "乱序 %s",
@@ -122,11 +123,11 @@ func ui(lang string) (text, error) {
 			DraftTag: "Draft", Draft: "Numbers of a quick run, for trying out, not for publishing.",
 			MissingOne: "One number of this article was not measured; the reason stands in its place.", MissingMany: "%d numbers of this article were not measured; the reasons stand in their places.",
 			MeasuredOn: "Measured on", Contents: "Contents",
-			OtherMetrics: "(and %d more metrics)", Figure: "Figure %d", FigureData: "Data table", Files: "Result files:",
+			OtherMetrics: "(and %d more metrics)", Figure: "Figure %d", FigureData: "Data table", Files: "Result files: ",
 			Output:   "Measured · output on this machine",
 			Evidence: "Samples and commands", EvidenceText: "Every number in the text leads here: to the raw values, how far they spread, and the command that measures just this case again.",
 			Claims: "Claims", ClaimsText: "Each sentence with a ✓, ✗ or ? is a claim: the results choose its wording, with their spread and the machine's drift taken into account.",
-			ClaimTested: "what is tested", ClaimVerdict: "verdict", ClaimExpected: "the article is written for: %s", ClaimCases: "samples:",
+			ClaimTested: "what is tested", ClaimVerdict: "verdict", ClaimExpected: "the article is written for: %s", ClaimCases: "samples: ",
 			ClaimHolds: "holds", ClaimFails: "does not hold", ClaimUndecided: "undecided",
 			CaseOne: "1 case", CaseMany: "%d cases",
 			Range: "range", Interval: "95% interval", Samples: "samples", Outlier: "(outlier, counted)",
@@ -141,7 +142,8 @@ func ui(lang string) (text, error) {
 			TooFewOne:   "no 95% interval: one sample says nothing of the spread; it takes 6.", TooFewMany: "no 95%% interval: the range of %d repeats holds the true median with a probability of only %s; it takes 6 repeats.",
 			Messages: "messages", AddUp: "%d of %d repeats add up", FailedRepeat: "repeat %d failed",
 			Control: "Control", Drift: "largest drift %s (limit %s)",
-			Drifted:     "The machine was not steady: during run %s the control load drifted by %s, more than the limit of %s. Numbers from different minutes of it can't be compared more finely than that. Cases of one experiment were measured in rounds, side by side, and a claim must hold in every round.",
+			DriftedRun:  "during run %s the control load drifted by %s",
+			Drifted:     "The machine was not steady: %s, more than the limit of %s. Numbers from different minutes of it can't be compared more finely than that. Cases of one experiment were measured in rounds, side by side, and a claim must hold in every round.",
 			ClientBound: "client-bound", ClientBoundNote: "Client-bound: the load clients used up their cores, the broker may do more.",
 			Sent: "%s sent", Acked: "%s confirmed", Nacked: "%s refused", Unconfirmed: "%s unconfirmed", Returned: "%s returned", Enqueued: "%s enqueued",
 			Consumed: "%s consumed", Left: "%s left in the queue", Lost: "%s lost", Duplicated: "%s duplicated", OutOfOrder: "%s out of order",

@@ -300,6 +300,26 @@ func TestBehind(t *testing.T) {
 			"第 2 次失败 integrity: 100000 messages were published and 99998 are in the queue\uff08发送 100,000\uff0c入队 99,998\uff0c乱序 0\uff09",
 			"† 受限于客户端\uff1a压测客户端用满了自己的核\uff0cbroker 也许还能更快\u3002 pika\uff1a 1 \uff0c 4 \uff1bgo\uff1a 4"},
 	})
+	// Two runs are told in one notice.
+	for i := range in.Pages {
+		two := slices.Clone(in.Pages[i].Runs)
+		other := two[0].Run
+		other.ID = "20261201T000000Z"
+		in.Pages[i].Runs = append(two, article.Source{Run: other})
+	}
+	pages = files(drifted)
+	wants("twice", pages, map[string][]string{
+		"en": {"during run " + sampleRun + " the control load drifted by 8%, during run 20261201T000000Z the control load drifted by 8%, more than the limit of 5%"},
+		"zh": {"批次 " + sampleRun + " 的对照负载偏移了 8%\uff0c批次 20261201T000000Z 的对照负载偏移了 8%\uff0c超过 5% 的限度"},
+	})
+	for lang, said := range map[string]string{"en": "was not steady", "zh": "状态不稳"} {
+		if n := strings.Count(pages[lang], said); n != 1 {
+			t.Errorf("%s: %d notices, want one", lang, n)
+		}
+	}
+	for i := range in.Pages {
+		in.Pages[i].Runs = in.Pages[i].Runs[:1]
+	}
 	pages = files(steady)
 	wants("steady", pages, map[string][]string{"en": {"largest drift 1.6% (limit 5%)"}, "zh": {"最大偏移 1.6%\uff08限度 5%\uff09"}})
 	for lang, unwanted := range map[string]string{"en": "was not steady", "zh": "状态不稳"} {

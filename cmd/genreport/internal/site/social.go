@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"image/png"
+	"strings"
 
 	"genreport/cmd/genreport/internal/article"
 )
@@ -51,8 +52,10 @@ func Cards(in Input) (map[string][]byte, error) {
 func (b *builder) card(p article.Page) card {
 	t := b.texts[p.Lang]
 	c := card{Lang: p.Lang, Slug: p.Slug, Tag: t.Tag, SiteTitle: b.in.Title[p.Lang], Series: p.Series, Number: p.Number, Title: p.Title,
-		Question: p.Question, Footer: versions(p), HeadlineSize: headlineSize(p.Headlines)}
-	for _, h := range p.Headlines[:min(3, len(p.Headlines))] { // what there is room for
+		Question: p.Question, Footer: strings.Trim(versions(p)+" · "+measured(p), " ·")}
+	shown := p.Headlines[:min(3, len(p.Headlines))] // what there is room for
+	c.HeadlineSize = headlineSize(shown)
+	for _, h := range shown {
 		c.Headlines = append(c.Headlines, article.Headline{Value: unlinked(h.Value), Label: unlinked(h.Label)})
 	}
 	var out bytes.Buffer

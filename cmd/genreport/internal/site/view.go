@@ -28,7 +28,7 @@ type articleView struct {
 	Byline        bool
 	Measured      string // date
 	MissingNotice string
-	DriftNotices  []string
+	DriftNotice   string
 	HeadlineSize  string // class
 	Contents      []article.Heading
 	Blocks        []block
@@ -132,10 +132,14 @@ func (b *builder) article(p article.Page, path, earlier string) (articleView, er
 	if n := len(p.Unmet); n > 0 {
 		v.MissingNotice = count(n, t.MissingOne, t.MissingMany)
 	}
+	var drifted []string
 	for _, s := range p.Runs {
 		if drift, ok := s.Run.Drift(); ok && s.Run.Drifted() {
-			v.DriftNotices = append(v.DriftNotices, fmt.Sprintf(t.Drifted, s.Run.ID, percent(drift), percent(measure.DriftLimit)))
+			drifted = append(drifted, fmt.Sprintf(t.DriftedRun, s.Run.ID, percent(drift)))
 		}
+	}
+	if drifted != nil {
+		v.DriftNotice = fmt.Sprintf(t.Drifted, strings.Join(drifted, t.Comma), percent(measure.DriftLimit))
 	}
 	v.HeadlineSize = headlineSize(p.Headlines)
 
