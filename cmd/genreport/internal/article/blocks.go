@@ -292,6 +292,12 @@ func (r *resolver) declared(d figureDeclared) error {
 	if _, ok := number.Scale(d.Unit); d.Unit != "" && !ok {
 		return wrong(unknown("unit", d.Unit, number.Units()), "unit")
 	}
+	switch {
+	case d.Axis != "" && d.Axis != "log":
+		return wrong(unknown("axis", d.Axis, []string{"log"}), "axis")
+	case d.Axis == "log" && d.Kind != "line":
+		return wrong(errors.New("a logarithmic axis is for figures of kind line: bars stand on zero, and what is recorded over time may be 0"), "axis")
+	}
 	return nil
 }
 
@@ -323,6 +329,14 @@ func (r *resolver) figure(id string, d figureDeclared, w figureWords) (*Figure, 
 	}
 	if n := len(wide.Series); n > chart.MostSeries {
 		return nil, wrong(fmt.Errorf("the figure has %d series, and readers tell at most %d apart: leave some out with where, or make two figures", n, chart.MostSeries), "series")
+	}
+	// Where a number is 0 or less it has no place on a logarithmic axis, and the axis says which of the two it is.
+	if wide.Log = d.Axis == "log" && wide.Positive(); wide.Log {
+		kind := ", logarithmic axis"
+		if r.lang == "zh" {
+			kind = "，对数轴"
+		}
+		wide.YTitle += kind
 	}
 	wide.Description = r.described(w.Alt, wide, *f)
 	narrow := wide

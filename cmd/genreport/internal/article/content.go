@@ -49,6 +49,7 @@ type figureDeclared struct {
 	Where      measure.Labels `yaml:"where"`
 	Unit       string         `yaml:"unit"`
 	Per        string         `yaml:"per"`    // divide by this label's number
+	Axis       string         `yaml:"axis"`   // kind line: log, for values that span powers of ten
 	Labels     bool           `yaml:"labels"` // print the values in the chart
 	Gaps       bool           `yaml:"gaps"`   // what was measured and has no number belongs to what the figure says
 }

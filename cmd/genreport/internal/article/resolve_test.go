@@ -620,17 +620,54 @@ func TestWrongFigures(t *testing.T) {
 		{"label", "figures: {f: {kind: bar, experiment: channels, metric: rate, x: chanels, series: client}}\n", shown, `unknown label "chanels"; did you mean "channels"?`},
 		{"unit", "figures: {f: {kind: bar, experiment: channels, metric: memory, x: channels, series: client, unit: kB}}\n", shown, `unknown unit "kB"`},
 		{"no alt", "figures: {f: {kind: bar, experiment: channels, metric: rate, x: channels, series: client}}\n", "## H\n\n```figure f\ntitle: T\n```\n", "needs title and alt"},
+		{"axis", "figures: {f: {kind: line, experiment: channels, metric: rate, x: channels, series: client, axis: lag}}\n", shown, `unknown axis "lag"; did you mean "log"?`},
+		{"log bars", "figures: {f: {kind: bar, experiment: channels, metric: rate, x: channels, series: client, axis: log}}\n", shown, "bars stand on zero"},
 		{"words", "figures: {f: {kind: bar, experiment: channels, metric: rate, x: channels, series: client}}\n", "## H\n\n```figure f\ntitle: T\nalt: A.\ncolour: red\n```\n", "colour"},
 	}
 	for _, tt := range tests {
 		_, err := page(t, testData(), testContent("en", testHead, tt.body, tt.figures))
 		// What is wrong in the YAML is told there: figures are in its fourth line.
 		place := "en/a.md:"
-		if column, ok := map[string]int{"metric": 56, "kind": 21, "label": 65, "unit": 99}[tt.name]; ok {
+		if column, ok := map[string]int{"metric": 56, "kind": 21, "label": 65, "unit": 99, "axis": 98, "log bars": 97}[tt.name]; ok {
 			place = fmt.Sprintf("a.yaml:4:%d: figure f: ", column)
 		}
 		if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), place) {
 			t.Errorf("%s: %v; want %q at %s", tt.name, err, tt.want, place)
+		}
+	}
+}
+
+// The axis says that it is logarithmic. With a number of 0, which has no place on one, it is linear, and says nothing.
+func TestFigureOnALogarithmicAxis(t *testing.T) {
+	declared := "figures: {f: {kind: line, experiment: channels, metric: rate, x: channels, series: client, axis: log}}\n"
+	for _, test := range []struct {
+		lang, y, want string
+		zero          bool
+	}{
+		{"en", "messages/s", "messages/s, logarithmic axis", false},
+		{"zh", "每秒消息数", "每秒消息数，对数轴", false},
+		{"en", "messages/s", "messages/s", true},
+	} {
+		data := testData(func(r measure.Result) {
+			if test.zero {
+				r.Cells[0].Values["rate"] = measure.Int(0)
+			}
+		})
+		p, err := page(t, data, testContent(test.lang, testHead, "## H\n\n```figure f\ntitle: T\nalt: A.\nx: channels\ny: "+test.y+"\n```\n", declared))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := 0
+		for _, b := range p.Blocks {
+			if f := b.Figure; f != nil {
+				found++
+				if f.Wide.Log == test.zero || f.Narrow.Log == test.zero || f.Wide.YTitle != test.want || !strings.HasPrefix(f.Table.Caption, test.y) || strings.Contains(f.Table.Caption, "log") {
+					t.Errorf("%s, with a zero %v: %v, %q, table %q", test.lang, test.zero, f.Wide.Log, f.Wide.YTitle, f.Table.Caption)
+				}
+			}
+		}
+		if found != 1 {
+			t.Errorf("%d figures", found)
 		}
 	}
 }

@@ -47,6 +47,9 @@ type Figure struct {
 	Series []Series
 	// Phases name parts of a line chart's x axis; every other one is shaded.
 	Phases []Phase
+	// Log is for values that span powers of ten: a line chart's value axis is logarithmic, from one power of ten to another, rather than
+	// from zero. Every number must be above 0 then.
+	Log bool
 	// Width and Height are those of the viewBox, legend and axis names included; 0 means 720 and 360.
 	Width, Height int
 	// ValueLabels prints the points' labels beside them. On lines a label for which there is no room is left out.
@@ -284,6 +287,9 @@ func check(f Figure) error {
 			return fmt.Errorf("phase %q begins before the one ahead of it ends", p.Name)
 		}
 	}
+	if f.Log && f.Kind != Line {
+		return errors.New("its axis is logarithmic: only lines are compared on one, since bars stand on zero")
+	}
 	names := map[string]bool{}
 	for _, s := range f.Series {
 		if s.Name == "" && len(f.Series) > 1 {
@@ -297,12 +303,38 @@ func check(f Figure) error {
 			return fmt.Errorf("series %q: %d points for %d categories: a missing one is a Point without Value", s.Name, len(s.Points), len(f.Categories))
 		}
 		for i, p := range s.Points {
-			if err := checkPoint(p); err != nil {
+			err := checkPoint(p)
+			if err == nil && f.Log && !p.positive() {
+				err = errors.New("a number that is not above 0 has no place on a logarithmic axis")
+			}
+			if err != nil {
 				return fmt.Errorf("series %q, category %q: %w", s.Name, f.Categories[i], err)
 			}
 		}
 	}
 	return nil
+}
+
+// positive reports whether all of a point's numbers are above 0.
+func (p Point) positive() bool {
+	for _, v := range []*float64{p.Value, p.Low, p.High} {
+		if v != nil && *v <= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Positive reports whether all numbers of a figure are above 0, as a logarithmic axis needs.
+func (f Figure) Positive() bool {
+	for _, s := range f.Series {
+		for _, p := range s.Points {
+			if !p.positive() {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func checkPoint(p Point) error {

@@ -506,14 +506,16 @@ func TestPassesAStrictPolicy(t *testing.T) {
 
 func TestForeignMarkupIsRefused(t *testing.T) {
 	for raw, want := range map[string]string{
-		`<svg><script>x</script></svg>`:                              "<script>",
-		`<svg><path d="M0 0" onclick="x"/></svg>`:                    "onclick",
-		`<svg><path d="M0 0" fill="#fff"/></svg>`:                    "#fff",
-		`<svg><path d="M0 0" fill="url(http://x/)"/></svg>`:          "url(",
-		`<svg><text style="font-size:12px;color:red">x</text></svg>`: "color",
-		`<svg><!-- x --></svg>`:                                      "Comment",
-		`<svg><g>`:                                                   "cut short",
-		`<p></p>`:                                                    "<p>",
+		`<svg><script>x</script></svg>`:                                              "<script>",
+		`<svg><path d="M0 0" onclick="x"/></svg>`:                                    "onclick",
+		`<svg><path d="M0 0" fill="#fff"/></svg>`:                                    "#fff",
+		`<svg><path d="M0 0" fill="url(http://x/)"/></svg>`:                          "url(",
+		`<svg><text style="font-size:12px;color:red">x</text></svg>`:                 "color",
+		`<svg><path d="M0 NaN" stroke="none" fill="var(--chart-1, #174f7c)"/></svg>`: "NaN",
+		`<svg><text transform="translate(1 Infinity)">x</text></svg>`:                "Infinity",
+		`<svg><!-- x --></svg>`:                                                      "Comment",
+		`<svg><g>`:                                                                   "cut short",
+		`<p></p>`:                                                                    "<p>",
 	} {
 		if _, err := inline(raw, bars()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", raw, err)
@@ -756,10 +758,85 @@ func TestNiceAxis(t *testing.T) {
 		{-3, 0, -3, 0, 1},
 		{0, 0, 0, 1, 0.5},
 	} {
-		if got := niceAxis(test.lo, test.hi); got != (axis{test.min, test.max, test.step}) {
+		if got := niceAxis(test.lo, test.hi); got != (axis{min: test.min, max: test.max, step: test.step}) {
 			t.Errorf("%v to %v: %v", test.lo, test.hi, got)
 		}
 	}
+}
+
+// On a logarithmic axis each power of ten is as far from the next, and a point stands at its logarithm.
+func TestLogarithmicAxis(t *testing.T) {
+	for _, test := range []struct{ lo, hi, min, max float64 }{
+		{0.3, 4000, 0.1, 10000}, {1, 1000, 1, 1000}, {5, 7, 1, 10}, {10, 10, 10, 100}, {0.001, 0.002, 0.001, 0.01}, {0, 0, 1, 10},
+	} {
+		if got := logAxis(test.lo, test.hi); got != (axis{min: test.min, max: test.max, log: true}) {
+			t.Errorf("%v to %v: %v", test.lo, test.hi, got)
+		}
+	}
+	f := lines()
+	f.Log = true
+	f.Series = []Series{{Name: "go", Points: points(0.3, 2, 30, 4000)}}
+	low, high := 0.2, 20.0
+	f.Series[0].Points[1].Low, f.Series[0].Points[1].High = &low, &high
+	f.Series[0].Points[2] = Point{Label: "refused"}
+	svg := draw(t, f)
+	_, bottom := position(t, svg, "0.1")
+	_, top := position(t, svg, "10,000")
+	decade := (bottom - top) / 5
+	for i, label := range []string{"1", "10", "100", "1,000"} {
+		_, y := axisPosition(t, svg, label, "10,000")
+		near(t, "the line of "+label, y, bottom-decade*float64(i+1), 0.1)
+	}
+	var ys []float64
+	for _, e := range parse(t, svg) {
+		if e.name == "path" && e.attr["fill"] == seriesColor(0) && e.attr["stroke"] == colorBg {
+			n := floats(t, strings.TrimPrefix(e.attr["transform"], "matrix"))
+			if y := n[len(n)-1]; y > 60 { // below the legend
+				ys = append(ys, y)
+			}
+		}
+	}
+	if len(ys) != 3 {
+		t.Fatalf("%d symbols, not 3", len(ys))
+	}
+	for i, v := range []float64{0.3, 2, 4000} {
+		near(t, fmt.Sprint("the point of ", v), ys[i], bottom-decade*(math.Log10(v)+1), 0.15)
+	}
+	for _, e := range parse(t, svg) {
+		if e.name == "path" && e.attr["stroke"] == seriesColor(0) && e.attr["stroke-width"] == "1.25" {
+			p := pointsOf(t, e.attr["d"])
+			near(t, "the whisker's upper end", p[0][1], bottom-decade*(math.Log10(20)+1), 0.15)
+			near(t, "the whisker's lower end", p[1][1], bottom-decade*(math.Log10(0.2)+1), 0.15)
+		}
+	}
+	if _, y := position(t, svg, "refused"); math.Abs(y-bottom) > 20 {
+		t.Errorf("the reason of a missing point is at %v, the axis at %v", y, bottom)
+	}
+
+	f.Series[0].Points[0] = Point{Value: new(float64)}
+	if _, err := renderer(t).SVG(f); err == nil || !strings.Contains(err.Error(), "not above 0") {
+		t.Errorf("a 0: %v", err)
+	}
+	b := bars()
+	b.Log = true
+	if _, err := renderer(t).SVG(b); err == nil || !strings.Contains(err.Error(), "only lines") {
+		t.Errorf("bars: %v", err)
+	}
+}
+
+// axisPosition is where a label of the y axis is: texts of the same words may stand elsewhere.
+func axisPosition(t testing.TB, svg, text, other string) (x, y float64) {
+	t.Helper()
+	column, _ := position(t, svg, other)
+	for _, e := range parse(t, svg) {
+		if e.name == "text" && e.text == text {
+			if at := floats(t, e.attr["transform"]); at[0] == column {
+				return at[0], at[1]
+			}
+		}
+	}
+	t.Fatalf("no %q on the axis", text)
+	return 0, 0
 }
 
 func TestThousands(t *testing.T) {

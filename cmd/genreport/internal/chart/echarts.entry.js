@@ -111,7 +111,7 @@ function marks(series, labels, option, shared) {
     const [i, low, high, value] = series.data[params.dataIndex];
     const name = labels[params.dataIndex];
     const missing = value === null;
-    const [centre, zero] = api.coord([i, 0]);
+    const [centre, zero] = api.coord([i, option.yAxis[0].type === 'log' ? option.yAxis[0].min : 0]); // what a missing point's words stand on
     let x = centre;
     const children = [];
     if (m.bars) {

@@ -66,8 +66,12 @@ func (r *Renderer) layout(f Figure) (layout, error) {
 
 	lo, hi := extent(f)
 	l.axis = niceAxis(lo, hi)
+	if f.Log {
+		lo = lowest(f, hi)
+		l.axis = logAxis(lo, hi)
+	}
 	axisLabels := 0.0
-	for v := l.axis.min; v <= l.axis.max+l.axis.step/2; v += l.axis.step {
+	for v := range l.axis.ticks() {
 		w, err := r.width(thousands(strconv.FormatFloat(round12(v), 'f', -1, 64)), fontSize)
 		if err != nil {
 			return l, err
@@ -240,9 +244,15 @@ func (r *Renderer) valueLabels(f Figure, l *layout, band, plot, lo, hi float64) 
 		l.rotateValues = true
 		need = widest + labelDistance
 	}
+	above := f.ValueLabels || marked(f)
+	if l.axis.log {
+		for above && math.Log10(l.axis.max/hi)/math.Log10(l.axis.max/l.axis.min)*plot < min(need, plot*0.4) {
+			l.axis.max *= 10
+		}
+		return nil
+	}
 	need = min(need, plot*0.4) // with less room than this, labels may well leave the plot
 	span := l.axis.max - l.axis.min
-	above := f.ValueLabels || marked(f)
 	if hi > 0 && above {
 		for (l.axis.max-hi)/span*plot < need {
 			l.axis.max = round12(l.axis.max + l.axis.step)
@@ -346,13 +356,65 @@ func extent(f Figure) (lo, hi float64) {
 	return lo, hi
 }
 
-// axis is a value axis with a line every step.
-type axis struct{ min, max, step float64 }
+// axis is a value axis with a line every step, or one at each power of ten.
+type axis struct {
+	min, max, step float64
+	log            bool
+}
+
+// kind is the axis' type to ECharts.
+func (a axis) kind() string {
+	if a.log {
+		return "log"
+	}
+	return "value"
+}
+
+// ticks are the values that have a line.
+func (a axis) ticks() iter.Seq[float64] {
+	return func(yield func(float64) bool) {
+		for v := a.min; v <= a.max*(1+1e-9)+a.step/2; {
+			if !yield(v) {
+				return
+			}
+			if a.log {
+				v = round12(v * 10)
+			} else {
+				v += a.step
+			}
+		}
+	}
+}
+
+// lowest is the smallest of all values and samples, hi where there is none.
+func lowest(f Figure, hi float64) float64 {
+	lo := hi
+	for _, s := range f.Series {
+		for _, p := range s.Points {
+			for _, v := range []*float64{p.Value, p.Low} {
+				if v != nil {
+					lo = min(lo, *v)
+				}
+			}
+		}
+	}
+	return lo
+}
+
+// logAxis goes from the power of ten at or below all values to the one at or above.
+func logAxis(lo, hi float64) axis {
+	if hi <= 0 { // nothing is measured
+		return axis{min: 1, max: 10, log: true}
+	}
+	from, to := math.Floor(math.Log10(lo)+1e-9), math.Ceil(math.Log10(hi)-1e-9)
+	to = max(to, from+1)
+	return axis{min: round12(math.Pow(10, from)), max: round12(math.Pow(10, to)), log: true}
+}
 
 // niceAxis has three to six steps of 1, 2, 2.5 or 5 times a power of ten and zero on a line.
 func niceAxis(lo, hi float64) axis {
 	if lo == hi {
-		return axis{0, 1, 0.5}
+		return axis{max: 1, step: 0.5}
 	}
 	raw := (hi - lo) / 4.5
 	power := math.Pow(10, math.Floor(math.Log10(raw)))
@@ -363,7 +425,7 @@ func niceAxis(lo, hi float64) axis {
 			break
 		}
 	}
-	return axis{round12(math.Floor(lo/step+1e-9) * step), round12(math.Ceil(hi/step-1e-9) * step), round12(step)}
+	return axis{min: round12(math.Floor(lo/step+1e-9) * step), max: round12(math.Ceil(hi/step-1e-9) * step), step: round12(step)}
 }
 
 // round12 takes off what binary fractions add.

@@ -147,7 +147,7 @@ func describe(f Figure, l layout) chart {
 			SplitLine: &opts.SplitLine{Show: opts.Bool(false)},
 		}),
 		charts.WithYAxisOpts(opts.YAxis{
-			Type: "value", Min: l.axis.min, Max: l.axis.max,
+			Type: l.axis.kind(), Min: l.axis.min, Max: l.axis.max,
 			AxisLine:  &opts.AxisLine{Show: opts.Bool(false)},
 			AxisLabel: &opts.AxisLabel{Show: opts.Bool(true), Color: colorMuted, FontSize: fontSize, Margin: labelMargin},
 			SplitLine: &opts.SplitLine{Show: opts.Bool(true), LineStyle: &opts.LineStyle{Color: colorGrid}},
@@ -331,7 +331,11 @@ func additions(f Figure, l layout) object {
 		"legend":    object{"itemGap": legendGap},
 		"grid":      []any{object{"outerBoundsMode": "same", "outerBoundsContain": "all", "outerBoundsClampWidth": "40%", "outerBoundsClampHeight": "15%"}},
 		"xAxis":     []any{x},
-		"yAxis":     []any{object{"interval": l.axis.step}},
+	}
+	if l.axis.log {
+		all["yAxis"] = []any{object{"logBase": 10}}
+	} else {
+		all["yAxis"] = []any{object{"interval": l.axis.step}}
 	}
 	if l.legendTextWidth > 0 {
 		all["legend"] = object{"itemGap": legendGap, "textStyle": object{"width": l.legendTextWidth, "overflow": "break"}}

@@ -165,6 +165,8 @@ func (w *writer) attribute(a xml.Attr) error {
 	case (name == "fill" || name == "stroke") && !color.MatchString(value):
 		// A colour of ECharts' own would be wrong on a dark page.
 		return fmt.Errorf("its %s is %q, not one of the page's colours", name, value)
+	case numbers[name] && (strings.Contains(value, "NaN") || strings.Contains(value, "Infinity")):
+		return fmt.Errorf("its %s is %q: it would be nowhere", name, value)
 	case name == "d":
 		digits := 2
 		if polyline.MatchString(value) {

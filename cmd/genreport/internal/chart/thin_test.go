@@ -189,24 +189,8 @@ func TestHundredThousandPoints(t *testing.T) {
 			}
 		}
 	}
-	zero := axisAt(t, d.SVG, "0", "10,000")
+	_, zero := axisPosition(t, d.SVG, "0", "10,000")
 	near(t, "the spike", highest, zero+(y10-zero)*0.9, 0.7)
-}
-
-// axisAt is where the y axis' label 0 is: the one above it is at the same x.
-func axisAt(t *testing.T, svg, low, high string) float64 {
-	t.Helper()
-	xh, _ := position(t, svg, high)
-	for _, e := range parse(t, svg) {
-		if e.name == "text" && e.text == low {
-			at := floats(t, e.attr["transform"])
-			if at[0] == xh {
-				return at[1]
-			}
-		}
-	}
-	t.Fatalf("no %q on the axis", low)
-	return 0
 }
 
 // Bars differ in pattern too, within their boxes; the first is plain.
