@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
 )
 
 // Recorded is a run with the results that were read beside it.
@@ -66,9 +68,6 @@ func readRun(fsys fs.FS, id string, check func(name string, r Result) error) (Re
 	if err := readFile(fsys, name, &rec.Run); err != nil {
 		return rec, err
 	}
-	if err := rec.Run.Validate(); err != nil {
-		return rec, fmt.Errorf("%s:1: %w", name, err)
-	}
 	if rec.Run.ID != id {
 		return rec, fmt.Errorf("%s:1: the run's id is %q, but it is in directory %q", name, rec.Run.ID, id)
 	}
@@ -99,9 +98,6 @@ func loadResult(fsys fs.FS, name string, run Run) (Result, error) {
 	if err := readFile(fsys, name, &r); err != nil {
 		return r, err
 	}
-	if err := r.Validate(); err != nil {
-		return r, fmt.Errorf("%s:1: %w", name, err)
-	}
 	if want := strings.TrimSuffix(path.Base(name), ".json"); r.Experiment != want {
 		return r, fmt.Errorf("%s:1: holds experiment %q; its name says %q", name, r.Experiment, want)
 	}
@@ -123,32 +119,47 @@ func checkMethod(name string, r Result, methods map[string]int) error {
 	return nil
 }
 
-func readFile(fsys fs.FS, name string, v any) error {
+// readFile reads and validates one file of a run.
+func readFile(fsys fs.FS, name string, v interface{ Validate() error }) error {
 	data, err := fs.ReadFile(fsys, name)
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", name, err)
 	}
-	// The version is looked at first: another format has other keys, and
-	// "unknown key" would be the wrong message.
+	if err = decodeStrict(name, data, v); err == nil {
+		if err = v.Validate(); err == nil {
+			return nil
+		}
+		err = fmt.Errorf("%s:1: %w", name, err)
+	}
+	if other := checkVersion(data, v); other != nil {
+		return fmt.Errorf("%s:1: %w", name, other)
+	}
+	return err
+}
+
+// checkVersion tells of a text that can't be read into v whether it is one of
+// another format: that has other keys, and "unknown key" would be the wrong
+// message.
+func checkVersion(data []byte, v any) error {
 	var head struct {
 		Format *int `json:"format"`
 		Method *int `json:"method"`
 	}
-	text := bytes.TrimPrefix(data, byteOrderMark)
-	if _, err := checkTokens(text, nil); err == nil && json.Unmarshal(text, &head) == nil {
-		switch {
-		case head.Format == nil:
-			return fmt.Errorf("%s:1: it does not say its format; is it a result file of genreport?", name)
-		case *head.Format < Format:
-			return fmt.Errorf("%s:1: format %d is older than this genreport reads (%d): measure again", name, *head.Format, Format)
-		case *head.Format > Format:
-			return fmt.Errorf("%s:1: format %d is newer than this genreport reads (%d): update genreport", name, *head.Format, Format)
-		}
-		if _, isResult := v.(*Result); isResult && head.Method == nil {
-			return fmt.Errorf("%s:1: it does not say the method it was measured by: restore it from version control or measure again", name)
-		}
+	if jsonv2.Unmarshal(bytes.TrimPrefix(data, byteOrderMark), &head, jsonv2.MatchCaseInsensitiveNames(true)) != nil {
+		return nil
 	}
-	return decodeStrict(name, data, v)
+	switch {
+	case head.Format == nil:
+		return errors.New("it does not say its format; is it a result file of genreport?")
+	case *head.Format < Format:
+		return fmt.Errorf("format %d is older than this genreport reads (%d): measure again", *head.Format, Format)
+	case *head.Format > Format:
+		return fmt.Errorf("format %d is newer than this genreport reads (%d): update genreport", *head.Format, Format)
+	}
+	if _, isResult := v.(*Result); isResult && head.Method == nil {
+		return errors.New("it does not say the method it was measured by: restore it from version control or measure again")
+	}
+	return nil
 }
 
 // Writer writes the files of one run, and keeps others from it until Close.
