@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -31,8 +32,7 @@ func Load(fsys fs.FS, methods map[string]int) ([]Recorded, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading results: %w", err)
 	}
-	var runs []Recorded
-	var errs []error
+	var ids []string
 	for _, e := range entries {
 		if !ValidRunID(e.Name()) {
 			continue
@@ -40,15 +40,29 @@ func Load(fsys fs.FS, methods map[string]int) ([]Recorded, error) {
 		if info, err := fs.Stat(fsys, e.Name()); err != nil || !info.IsDir() { // a link to a run is one
 			continue
 		}
-		r, err := LoadRun(fsys, e.Name(), methods)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		runs = append(runs, r)
+		ids = append(ids, e.Name())
 	}
+	runs, err := together(ids, func(id string) (Recorded, error) { return LoadRun(fsys, id, methods) })
 	slices.SortFunc(runs, func(a, b Recorded) int { return strings.Compare(a.Run.ID, b.Run.ID) })
-	return runs, errors.Join(errs...)
+	return runs, err
+}
+
+// together does the same to all names at once, since reading a file is work for
+// one core. It gives what was made of those that had no error, in their order.
+func together[T any](names []string, do func(name string) (T, error)) ([]T, error) {
+	made, errs := make([]T, len(names)), make([]error, len(names))
+	var all sync.WaitGroup
+	for i, name := range names {
+		all.Go(func() { made[i], errs[i] = do(name) })
+	}
+	all.Wait()
+	var out []T
+	for i, err := range errs {
+		if err == nil {
+			out = append(out, made[i])
+		}
+	}
+	return out, errors.Join(errs...)
 }
 
 // LoadRun reads one run; methods as for [Load].
@@ -75,22 +89,18 @@ func readRun(fsys fs.FS, id string, check func(name string, r Result) error) (Re
 	if err != nil {
 		return rec, err
 	}
-	var errs []error
-	for _, name := range files {
-		if path.Base(name) == "run.json" {
-			continue
-		}
+	files = slices.DeleteFunc(files, func(name string) bool { return path.Base(name) == "run.json" })
+	results, err := together(files, func(name string) (Result, error) {
 		r, err := loadResult(fsys, name, rec.Run)
 		if err == nil {
 			err = check(name, r)
 		}
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
+		return r, err
+	})
+	for _, r := range results {
 		rec.Results[r.Experiment] = r
 	}
-	return rec, errors.Join(errs...)
+	return rec, err
 }
 
 func loadResult(fsys fs.FS, name string, run Run) (Result, error) {
