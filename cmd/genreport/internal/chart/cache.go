@@ -10,11 +10,15 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -70,41 +74,116 @@ func (c *Cache) Script() []byte { return c.script }
 
 // Draw gives the drawing of a figure.
 func (c *Cache) Draw(f Figure) (Drawing, error) {
-	f, err := ready(f)
+	f, key, err := c.ready(f)
 	if err != nil {
 		return Drawing{}, err
 	}
-	path, err := c.path(f)
-	if err != nil {
-		return Drawing{}, fmt.Errorf("draw figure %q: %w", f.ID, err)
-	}
-	if d, ok := c.kept(path); ok {
-		return d, nil
-	}
-	r, err := c.start() // only now: with all drawings kept ECharts need not start
-	if err != nil {
-		return Drawing{}, err
-	}
-	d, err := r.Draw(f)
-	if err == nil {
-		c.keep(path, d)
-	}
+	d, _, err := c.draw(f, key, c.start)
 	return d, err
 }
 
-// path is where the drawing of a figure is kept.
-func (c *Cache) path(f Figure) (string, error) {
-	if c.dir == "" {
-		return "", nil
+// Drawn is the drawings of many figures.
+type Drawn struct {
+	Kept, Made int // how many there were, and how many had to be drawn
+	cache      *Cache
+	all        map[string]*drawn // by key
+}
+
+type drawn struct {
+	figure Figure
+	Drawing
+	kept bool
+	err  error
+}
+
+// DrawAll draws figures, as many at once as there are cores, each once however often it is among them.
+func (c *Cache) DrawAll(figures []Figure) (Drawn, error) {
+	out := Drawn{cache: c, all: map[string]*drawn{}}
+	for _, f := range figures {
+		f, key, err := c.ready(f)
+		if err != nil {
+			return out, err
+		}
+		out.all[key] = &drawn{figure: f}
+	}
+	keys := slices.Sorted(maps.Keys(out.all))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for n := range min(runtime.GOMAXPROCS(0), len(keys)) {
+		start := c.start
+		if n > 0 { // a renderer draws one figure at a time
+			start = sync.OnceValues(func() (*Renderer, error) { return New(c.script) })
+		}
+		wg.Go(func() {
+			for i := next.Add(1); int(i) <= len(keys); i = next.Add(1) {
+				d := out.all[keys[i-1]]
+				d.Drawing, d.kept, d.err = c.draw(d.figure, keys[i-1], start)
+			}
+		})
+	}
+	wg.Wait()
+	var errs []error
+	for _, key := range keys {
+		d := out.all[key]
+		errs = append(errs, d.err)
+		if d.kept {
+			out.Kept++
+		} else {
+			out.Made++
+		}
+	}
+	return out, errors.Join(errs...)
+}
+
+// Draw gives the drawing of a figure, which is made now if it was not among those of DrawAll.
+func (d Drawn) Draw(f Figure) (Drawing, error) {
+	f, key, err := d.cache.ready(f)
+	if err != nil {
+		return Drawing{}, err
+	}
+	if known := d.all[key]; known != nil {
+		return known.Drawing, nil
+	}
+	return d.cache.Draw(f)
+}
+
+func (c *Cache) draw(f Figure, key string, start func() (*Renderer, error)) (d Drawing, kept bool, err error) {
+	path := c.path(key)
+	if d, ok := c.kept(path); ok {
+		return d, true, nil
+	}
+	r, err := start() // only now: with all drawings kept ECharts need not start
+	if err != nil {
+		return d, false, err
+	}
+	if d, err = r.Draw(f); err == nil {
+		c.keep(path, d)
+	}
+	return d, false, err
+}
+
+// ready makes a figure ready, and the key of it and of what draws it.
+func (c *Cache) ready(f Figure) (Figure, string, error) {
+	f, err := ready(f)
+	if err != nil {
+		return f, "", err
 	}
 	figure, err := json.Marshal(f)
 	if err != nil {
-		return "", err
+		return f, "", fmt.Errorf("draw figure %q: %w", f.ID, err)
 	}
 	h := sha256.New()
 	h.Write(c.base)
 	h.Write(figure)
-	return filepath.Join(c.dir, hex.EncodeToString(h.Sum(nil))+".drawing"), nil
+	return f, hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// path is where the drawing with a key is kept; "" where nothing is.
+func (c *Cache) path(key string) string {
+	if c.dir == "" {
+		return ""
+	}
+	return filepath.Join(c.dir, key+".drawing")
 }
 
 // A kept drawing is the hash of what follows, in hexadecimal, a newline, and the drawing as JSON.
