@@ -51,19 +51,18 @@ func (c Content) Resolve(d Data) ([]Page, error) {
 // and later are those with it. Pages that the run has nothing for are the later
 // ones; of a page that nothing had been measured for there is only its name.
 func (c Content) ResolveBefore(d Data, added measure.Recorded, later []Page) ([]Page, error) {
-	pages := slices.Clone(later)
-	var errs []error
+	pages, errs := slices.Clone(later), make([]error, len(later))
+	var wg sync.WaitGroup
 	for i, s := range c.articles { // one page each: all could be resolved
 		switch p := later[i]; {
 		case !p.asked.needs(added):
 		case !slices.ContainsFunc(d.runs, p.asked.has):
 			pages[i] = Page{Slug: p.Slug, Lang: p.Lang, Series: p.Series, Number: p.Number, Aside: p.Aside, ForAuthors: p.ForAuthors, asked: p.asked}
 		default:
-			var err error
-			pages[i], _, err = s.resolve(d, s.likely(d))
-			errs = append(errs, err)
+			wg.Go(func() { pages[i], _, errs[i] = s.resolve(d, s.likely(d)) })
 		}
 	}
+	wg.Wait()
 	return pages, errors.Join(errs...)
 }
 

@@ -46,6 +46,7 @@ func Open(bundle, dir string) (*Cache, error) {
 		return nil, err
 	}
 	h := sha256.New()
+	h.Write([]byte(drawingHead)) // another program, which keeps drawings in another form, has its own
 	h.Write(script)
 	if err := fs.WalkDir(program, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
