@@ -169,11 +169,11 @@ func (f *renderFlags) render(s streams, results string, p experiments.Profile) e
 	if err != nil {
 		return err
 	}
-	took.done("reading")
+	took.done("reading", "")
 	if err := m.resolve(f.content); err != nil {
 		return err
 	}
-	took.done("articles")
+	took.done("articles", "")
 	content, pages := m.content, m.pages
 	charts, err := chart.Open(f.bundle, drawings())
 	if err != nil {
@@ -201,13 +201,13 @@ func (f *renderFlags) render(s streams, results string, p experiments.Profile) e
 			published = append(published, r.Run.ID)
 		}
 	}
-	took.done("earlier runs")
+	took.done("earlier runs", "")
 	drawn, err := charts.DrawAll(figures(in))
 	if err != nil {
 		return err
 	}
 	in.Charts = drawn
-	took.done("charts", drawn.Made, "drawn", drawn.Kept, "kept")
+	took.done("charts", fmt.Sprintf(" (%d drawn, %d kept)", drawn.Made, drawn.Kept))
 	slices.Sort(published)
 	if in.Data, err = resultFiles(os.DirFS(results), slices.Compact(published)); err != nil {
 		return err
@@ -232,11 +232,11 @@ func (f *renderFlags) render(s streams, results string, p experiments.Profile) e
 	if err != nil {
 		return err
 	}
-	took.done("pages")
+	took.done("pages", "")
 	if err := site.Write(out, files); err != nil {
 		return err
 	}
-	took.done("writing")
+	took.done("writing", "")
 	missing := 0
 	for _, p := range pages {
 		missing += len(p.Unmet)
@@ -286,14 +286,11 @@ func begin() *timings {
 	return &timings{start: now, last: now}
 }
 
-// done ends a part; notes say what it did.
-func (t *timings) done(part string, notes ...any) {
+// done ends a part; the note says what it did.
+func (t *timings) done(part, note string) {
 	now := time.Now()
-	said := fmt.Sprintf("%s %d ms", part, now.Sub(t.last).Milliseconds())
-	if len(notes) > 0 {
-		said += fmt.Sprintf(" (%s)", strings.TrimSpace(fmt.Sprintln(notes...)))
-	}
-	t.parts, t.last = append(t.parts, said), now
+	t.parts = append(t.parts, fmt.Sprintf("%s %d ms%s", part, now.Sub(t.last).Milliseconds(), note))
+	t.last = now
 }
 
 func (t *timings) String() string {
