@@ -29,10 +29,14 @@
     box.style.width = `${width}px`;
     box.style.height = `${height}px`;
     stage.append(box);
-    const fit = () => { if (stage.clientWidth) box.style.transform = `scale(${stage.clientWidth / width})`; };
+    const fit = () => {
+      const wide = stage.getBoundingClientRect().width; // clientWidth is rounded
+      if (wide) box.style.transform = `scale(${wide / width})`;
+    };
     fit();
     new ResizeObserver(fit).observe(stage);
-    const chart = self.genreport.show(box, option, width, height);
+    const { detail } = figure.dataset; // what all points of a long chart are in, for who looks closer
+    const chart = self.genreport.show(box, option, width, height, detail && (() => load(detail).then(() => self.genreportDetails[figure.id])));
     const whole = figure.querySelector('.whole');
     box.addEventListener('chartzoom', (e) => { whole.hidden = !e.detail; });
     whole.addEventListener('click', () => chart.whole());

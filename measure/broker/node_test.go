@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"genreport/measure/debian"
+	"genreport/measure/process"
 )
 
 // nodes starts each shared node when a test first asks for it, so that a test
@@ -247,7 +248,7 @@ func TestLoopbackOnly(t *testing.T) {
 			}
 		default:
 		}
-		processes, err := debian.Descendants(os.Getpid())
+		processes, err := process.Descendants(os.Getpid())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -289,7 +290,7 @@ func TestLoopbackOnly(t *testing.T) {
 }
 
 // listeners returns the TCP addresses that the processes listen on.
-func listeners(t *testing.T, processes []debian.Process) []string {
+func listeners(t *testing.T, processes []process.Status) []string {
 	t.Helper()
 	inodes := map[string]bool{}
 	for _, p := range processes {
@@ -790,7 +791,7 @@ func helper() {
 	if err != nil {
 		fail(err)
 	}
-	list, err := debian.Descendants(os.Getpid())
+	list, err := process.Descendants(os.Getpid())
 	if err != nil {
 		fail(err)
 	}
@@ -867,7 +868,7 @@ func TestKillNine(t *testing.T) {
 func alive(pids []int) int {
 	n := 0
 	for _, pid := range pids {
-		if p, err := debian.ReadProcess(pid); err == nil && p.State != 'Z' {
+		if p, err := process.Read(pid); err == nil && p.State != 'Z' {
 			n++
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"genreport/measure/debian"
+	"genreport/measure/process"
 )
 
 // ctl runs rabbitmqctl in a sandbox of its own, outside the node's process
@@ -66,7 +67,7 @@ func (n *node) cpu() (time.Duration, error) {
 	return t, nil
 }
 
-func (n *node) processes() ([]debian.Process, error) {
+func (n *node) processes() ([]process.Status, error) {
 	list, err := n.running().Processes()
 	if err != nil {
 		return nil, fmt.Errorf("list the node's processes: %w", err)

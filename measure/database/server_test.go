@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"genreport/measure/debian"
+	"genreport/measure/process"
 
 	"github.com/go-sql-driver/mysql"
 )
@@ -294,7 +295,7 @@ func TestSideBySide(t *testing.T) {
 }
 
 // listening asks ss for what the processes listen on.
-func listening(t *testing.T, list []debian.Process) []string {
+func listening(t *testing.T, list []process.Status) []string {
 	t.Helper()
 	out, err := exec.Command("ss", "-Hltnp").Output()
 	if err != nil {
@@ -423,7 +424,7 @@ func helper() {
 		report.Error = err.Error()
 	} else {
 		report.Dir, report.Address = d.server.dir.Path, fmt.Sprintf("127.0.0.1:%d", d.server.port.Number)
-		list, _ := debian.Descendants(os.Getpid())
+		list, _ := process.Descendants(os.Getpid())
 		for _, p := range list {
 			report.Processes = append(report.Processes, p.PID)
 		}
@@ -460,7 +461,7 @@ func TestKillNine(t *testing.T) {
 	}
 	alive := func() (n int) {
 		for _, pid := range report.Processes {
-			if p, err := debian.ReadProcess(pid); err == nil && p.State != 'Z' {
+			if p, err := process.Read(pid); err == nil && p.State != 'Z' {
 				n++
 			}
 		}

@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"syscall"
 	"time"
+
+	"genreport/measure/process"
 )
 
 // Running is a started command of a Rootfs with all processes below it. Its
@@ -56,17 +58,17 @@ func (r *Running) Exit() string {
 var errEnded = errors.New("it has ended")
 
 // Processes lists the living processes, parents first.
-func (r *Running) Processes() ([]Process, error) {
+func (r *Running) Processes() ([]process.Status, error) {
 	if r.Ended() {
 		return nil, errEnded
 	}
-	return Descendants(r.pid)
+	return process.Descendants(r.pid)
 }
 
 // CPU returns the user and system CPU time, in steps of 10 ms, of all
 // processes that there have ever been below the command.
 func (r *Running) CPU() (time.Duration, error) {
-	t, err := cpuBelow(r.pid)
+	t, err := process.CPUBelow(r.pid)
 	if err == nil && r.Ended() {
 		err = errEnded
 	}
@@ -151,7 +153,7 @@ func (r *Running) Kill() error {
 	if r.Ended() {
 		return nil
 	}
-	if list, err := Descendants(r.pid); err == nil {
+	if list, err := process.Descendants(r.pid); err == nil {
 		for _, p := range list {
 			if p.Parent == r.pid {
 				syscall.Kill(p.PID, syscall.SIGKILL)

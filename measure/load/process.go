@@ -12,6 +12,8 @@ import (
 	"os/exec"
 	"sync"
 	"time"
+
+	"genreport/measure/process"
 )
 
 // PikaScript is the pika client, to be given to python3 -c.
@@ -41,7 +43,7 @@ type Client struct {
 	out      io.ReadCloser
 	grace    time.Duration
 	messages chan Message
-	stderr   *tail
+	stderr   *process.Tail
 	ended    chan struct{}
 	waitErr  error
 	stopOnce sync.Once
@@ -63,7 +65,7 @@ func Start(ctx context.Context, cmd *exec.Cmd, job Job, progress func(done int))
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{job: job, cmd: cmd, in: in, out: out, grace: stopGrace, messages: make(chan Message, maxMessages), stderr: &tail{}, ended: make(chan struct{})}
+	c := &Client{job: job, cmd: cmd, in: in, out: out, grace: stopGrace, messages: make(chan Message, maxMessages), stderr: &process.Tail{}, ended: make(chan struct{})}
 	cmd.Stderr = c.stderr
 	cmd.WaitDelay = endGrace
 	if err := cmd.Start(); err != nil {
@@ -259,26 +261,4 @@ func (c *Client) read(progress func(int)) {
 	close(c.messages)
 	c.waitErr = c.cmd.Wait()
 	close(c.ended)
-}
-
-// tail keeps the end of what is written to it.
-type tail struct {
-	mu  sync.Mutex
-	buf []byte
-}
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.buf = append(t.buf, p...)
-	if over := len(t.buf) - 4096; over > 0 {
-		t.buf = t.buf[over:]
-	}
-	return len(p), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(bytes.TrimSpace(t.buf))
 }

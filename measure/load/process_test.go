@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -323,16 +322,4 @@ func TestWaitEndsWithContext(t *testing.T) {
 		}
 	})
 	wantGone(t, cmd.Process.Pid)
-}
-
-func TestTail(t *testing.T) {
-	var b tail
-	io.WriteString(&b, "begin")
-	for range 100 {
-		fmt.Fprintf(&b, "%0100d", 7)
-	}
-	io.WriteString(&b, "end\n")
-	if s := b.String(); len(s) != 4095 || !strings.HasSuffix(s, "7end") {
-		t.Errorf("%d bytes: %.20q", len(s), s)
-	}
 }

@@ -285,16 +285,3 @@ func TestProcessEndsWithItsInput(t *testing.T) {
 		p.Kill()
 	}
 }
-
-func TestCPUOfStat(t *testing.T) {
-	// As proc(5) lists them: utime 14th, stime 15th.
-	text := "4711 (a ) name) S 1 2 3 4 5 6 7 8 9 10 250 75 1 1 20 0 5 0 100"
-	if got, err := cpuOfStat(text); err != nil || got != 3250*time.Millisecond {
-		t.Errorf("%v, %v, want 3.25 s", got, err)
-	}
-	for _, text := range []string{"", "1 (x) S 1 2", "1 (x) S 1 2 3 4 5 6 7 8 9 10 a b 1"} {
-		if _, err := cpuOfStat(text); err == nil {
-			t.Errorf("%q is fine", text)
-		}
-	}
-}

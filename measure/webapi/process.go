@@ -2,18 +2,16 @@ package webapi
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
+
+	"genreport/measure/process"
 )
 
 const (
@@ -39,7 +37,7 @@ type Process struct {
 	out      io.ReadCloser
 	deadline time.Time
 	messages chan Message
-	stderr   *tail
+	stderr   *process.Tail
 	ended    chan struct{}
 	waitErr  error // valid once ended is closed
 
@@ -68,7 +66,7 @@ func Start(ctx context.Context, cmd *exec.Cmd, job Job) (*Process, error) {
 		return nil, err
 	}
 	p := &Process{job: job, cmd: cmd, in: in, out: out, deadline: time.Now().Add(seconds(job.Limit) + limitGrace),
-		messages: make(chan Message, 4), stderr: &tail{}, ended: make(chan struct{})}
+		messages: make(chan Message, 4), stderr: &process.Tail{}, ended: make(chan struct{})}
 	cmd.Stderr = p.stderr
 	cmd.WaitDelay = endGrace
 	if err := cmd.Start(); err != nil {
@@ -148,9 +146,6 @@ func (p *Process) Kill() {
 	p.in.Close()
 }
 
-// userHZ is the unit of times in /proc/PID/stat on Linux, per second.
-const userHZ = 100
-
 // CPU is the user and system time that the process has used so far, to 10 ms.
 func (p *Process) CPU() (time.Duration, error) {
 	select {
@@ -158,30 +153,11 @@ func (p *Process) CPU() (time.Duration, error) {
 		return 0, p.failed(errors.New("reading its CPU time: it has ended"))
 	default:
 	}
-	data, err := os.ReadFile("/proc/" + strconv.Itoa(p.cmd.Process.Pid) + "/stat")
+	status, err := process.Read(p.cmd.Process.Pid)
 	if err != nil {
 		return 0, p.failed(fmt.Errorf("reading its CPU time: %w", err))
 	}
-	t, err := cpuOfStat(string(data))
-	if err != nil {
-		return 0, p.failed(err)
-	}
-	return t, nil
-}
-
-// cpuOfStat reads the fields utime and stime, the 14th and 15th. The second is
-// the program's name in parentheses, and may hold anything.
-func cpuOfStat(text string) (time.Duration, error) {
-	fields := strings.Fields(text[strings.LastIndex(text, ")")+1:])
-	if len(fields) < 13 {
-		return 0, errors.New("reading its CPU time: /proc/PID/stat is too short")
-	}
-	user, err1 := strconv.ParseInt(fields[11], 10, 64)
-	system, err2 := strconv.ParseInt(fields[12], 10, 64)
-	if err := errors.Join(err1, err2); err != nil {
-		return 0, fmt.Errorf("reading its CPU time: %w", err)
-	}
-	return time.Duration(user+system) * time.Second / userHZ, nil
+	return status.CPU, nil
 }
 
 // next is the process's next word.
@@ -260,26 +236,4 @@ func (p *Process) read() {
 	close(p.messages)
 	p.waitErr = p.cmd.Wait()
 	close(p.ended)
-}
-
-// tail keeps the end of what is written to it.
-type tail struct {
-	mu  sync.Mutex
-	buf []byte
-}
-
-func (t *tail) Write(b []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.buf = append(t.buf, b...)
-	if over := len(t.buf) - 4096; over > 0 {
-		t.buf = t.buf[over:]
-	}
-	return len(b), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(bytes.TrimSpace(t.buf))
 }

@@ -321,6 +321,10 @@ func (r *resolver) figure(id string, d figureDeclared, w figureWords) (*Figure, 
 	if err != nil {
 		return nil, err
 	}
+	if n := len(wide.Series); n > chart.MostSeries {
+		return nil, wrong(fmt.Errorf("the figure has %d series, and readers tell at most %d apart: leave some out with where, or make two figures", n, chart.MostSeries), "series")
+	}
+	wide.Description = r.described(w.Alt, wide, *f)
 	narrow := wide
 	narrow.ID, narrow.Width, narrow.Height = f.ID+"-narrow", 400, 320
 	f.Wide, f.Narrow = wide, narrow
@@ -328,6 +332,45 @@ func (r *resolver) figure(id string, d figureDeclared, w figureWords) (*Figure, 
 		f.Data = []Link{{Href: "data/" + run.ID + "/" + res.Experiment + ".json", Text: res.Experiment + ".json"}}
 	}
 	return f, nil
+}
+
+// described adds to what an author says of a figure, for those who can't see it, what the chart says by signs: which points are the
+// clients' rather than the broker's, and which failed or were not measured. A gap that the figure is about its author has told of.
+func (r *resolver) described(alt string, wide chart.Figure, f Figure) string {
+	bound, lacking, colon, semicolon, comma, stop, space := "Client-bound (†)", "Without a number", ": ", "; ", ", ", ".", " "
+	if r.lang == "zh" {
+		bound, lacking, colon, semicolon, comma, stop, space = "受限于客户端（†）", "没有数值", "：", "；", "，", "。", ""
+	}
+	var marked, missing []string
+	for _, m := range f.Marked {
+		var points []string
+		for _, p := range m.Points {
+			points = append(points, p.Text)
+		}
+		marked = append(marked, strings.TrimPrefix(m.Name+comma, comma)+strings.Join(points, comma))
+	}
+	for _, s := range wide.Series {
+		for i, p := range s.Points {
+			if p.Value != nil || p.Label == "" {
+				continue
+			}
+			at := s.Name
+			if !f.Numbers.Timed() { // over time it is the whole line
+				at = strings.TrimPrefix(s.Name+comma, comma) + wide.Categories[i]
+			}
+			missing = append(missing, at+comma+p.Tip)
+		}
+	}
+	said := alt
+	for _, part := range []struct {
+		what string
+		all  []string
+	}{{bound, marked}, {lacking, missing}} {
+		if len(part.all) > 0 {
+			said += space + part.what + colon + strings.Join(part.all, semicolon) + stop
+		}
+	}
+	return said
 }
 
 // metrics are those that a figure shows.
@@ -412,6 +455,7 @@ func (r *resolver) overTime(known Known, d figureDeclared, w figureWords, scale 
 		points  map[int]float64 // by second
 		unit    measure.Unit
 		missing bool
+		short   string // of the reason
 		value   string
 		labels  measure.Labels
 		reasons map[int]string // by second
@@ -458,7 +502,7 @@ func (r *resolver) overTime(known Known, d figureDeclared, w figureWords, scale 
 		}
 		if reason != "" {
 			r.miss(reason)
-			l.missing, l.reason = true, reason
+			l.missing, l.reason, l.short = true, reason, shortReason(r.lang, c.group)
 		}
 		lines = append(lines, l)
 	}
@@ -483,7 +527,7 @@ func (r *resolver) overTime(known Known, d figureDeclared, w figureWords, scale 
 			var p chart.Point
 			text := "–"
 			if l.missing && second == 0 {
-				p.Label = shortMissing(r.lang)
+				p.Label = l.short
 			}
 			if x, ok := l.points[second]; ok {
 				y := x / scale

@@ -586,7 +586,7 @@ func TestFigure(t *testing.T) {
 		t.Fatalf("%d figures", len(figures))
 	}
 	f := figures[0]
-	if textOf(string(f.Title)) != "Memory, 100,000" || f.Wide.Title != "Memory, 100,000" || f.Wide.Description != "Bars." {
+	if textOf(string(f.Title)) != "Memory, 100,000" || f.Wide.Title != "Memory, 100,000" || f.Wide.Description != "Bars. Without a number: pika, 1,000, not measured (no)." {
 		t.Errorf("%+v", f)
 	}
 	wantTable := Table{Caption: "KiB; median; n\u00a0=\u00a07", Head: []string{"channels", "Go", "pika"}, Rows: [][]string{{"1,000", "2.00", "not measured (no)"}, {"2,000", "2.00", "2.00"}}}
@@ -632,6 +632,21 @@ func TestWrongFigures(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), place) {
 			t.Errorf("%s: %v; want %q at %s", tt.name, err, tt.want, place)
 		}
+	}
+}
+
+// A figure of more series than readers can tell apart is refused where it is declared.
+func TestFigureOfTooManySeries(t *testing.T) {
+	catalog := testCatalog()
+	known := catalog["channels"]
+	for i := range 5 {
+		known.Cases = append(known.Cases, measure.Labels{"client": fmt.Sprint("c", i), "channels": "1000"})
+	}
+	catalog["channels"] = known
+	figures := "figures: {f: {kind: bar, experiment: channels, metric: rate, x: channels, where: {channels: '1000'}, series: client}}\n"
+	_, err := page(t, NewData(catalog, nil, nil), testContent("en", testHead, "## H\n\n```figure f\ntitle: T\nalt: A.\n```\n", figures))
+	if err == nil || !strings.HasPrefix(err.Error(), fmt.Sprintf("a.yaml:4:%d: figure f: the figure has 7 series, and readers tell at most 6 apart", 1+strings.Index(figures, "client}}"))) {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -20,6 +20,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"genreport/cmd/genreport/internal/minify"
 )
 
 // program is what makes a drawing of a figure: who changes it need not remember that drawings are kept.
@@ -58,9 +60,10 @@ func Open(bundle, dir string) (*Cache, error) {
 	}); err != nil {
 		return nil, fmt.Errorf("read the program's own source: %w", err)
 	}
+	fmt.Fprintf(h, "minify %d\n%s", len(minify.Source), minify.Source)
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, d := range info.Deps {
-			if strings.Contains(d.Path, "echarts") || strings.Contains(d.Path, "goja") {
+			if strings.Contains(d.Path, "echarts") || strings.Contains(d.Path, "goja") || strings.Contains(d.Path, "minify") {
 				fmt.Fprintln(h, d.Path, d.Version)
 			}
 		}

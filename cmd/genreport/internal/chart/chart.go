@@ -271,6 +271,9 @@ func check(f Figure) error {
 	if len(f.Series) == 0 {
 		return errors.New("it has no series")
 	}
+	if n := len(f.Series); n > MostSeries {
+		return fmt.Errorf("it has %d series, and readers tell at most %d apart: make two figures of it", n, MostSeries)
+	}
 	for i, p := range f.Phases {
 		switch {
 		case f.Kind != Line:

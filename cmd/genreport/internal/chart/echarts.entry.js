@@ -237,8 +237,8 @@ globalThis.genreport = {
       chart.dispose();
     }
   },
-  show(element, source, width, height) {
+  show(element, source, width, height, detail) {
     const option = JSON.parse(JSON.stringify(source)); // ECharts and prepare change it
-    return show(element, option, prepare(option), width, height);
+    return show(element, option, prepare(option), width, height, detail);
   },
 };

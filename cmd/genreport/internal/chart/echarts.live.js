@@ -16,11 +16,59 @@ function niceStep(least) {
   }
 }
 
+// inColumns puts the points from one up to another into at most so many columns, as genreport does with all of them: of each column the
+// first, smallest, largest and last value, and a gap where one is missing.
+function inColumns(all, from, to, most, series) {
+  const points = to - from;
+  const columns = Math.min(most, points);
+  const begin = (c) => from + Math.floor((c * points) / columns);
+  const column = (point) => { // outside of what is seen too
+    let c = Math.floor(((point - from) * columns) / points);
+    while (begin(c) > point) c--;
+    while (begin(c + 1) <= point) c++;
+    return c;
+  };
+  const each = Array.from({ length: columns }, (_, c) => [begin(c), begin(c + 1)]);
+  const kept = (values, [start, end]) => {
+    const have = [];
+    for (let i = start; i < end; i++) if (values[i] !== null) have.push(i);
+    if (!have.length) return have;
+    const by = (better) => have.reduce((best, i) => (better(values[i], values[best]) ? i : best));
+    return [...new Set([have[0], by((a, b) => a < b), by((a, b) => a > b), have[have.length - 1]])].sort((a, b) => a - b);
+  };
+  const lines = all.values.map((values) => each.flatMap((span, c) => {
+    const data = kept(values, span).map((i) => ({ value: [c, values[i]] }));
+    for (let i = span[0]; i < span[1]; i++) if (values[i] === null) return [...data, { value: [c, '-'] }];
+    return data;
+  }));
+  const tips = all.values.map((values, s) => each.map((span) => {
+    const those = kept(values, span).sort((a, b) => values[a] - values[b]).map((i) => all.tips[s][i]);
+    if (!those.length) return all.tips[s][span[0]];
+    const [low, high] = [those[0], those[those.length - 1]];
+    return low === high ? low : `${low} – ${high}`;
+  }));
+  const data = each.map(() => '');
+  const step = niceStep(points / 6);
+  for (let i = Math.ceil(from / step) * step; i < to; i += step) data[column(i)] = all.categories[i];
+  return {
+    data,
+    tips,
+    categories: each.map(([start, end]) => all.categories[start] + (end - 1 > start ? `–${all.categories[end - 1]}` : '')),
+    series: series.map((s, i) => {
+      if (i < lines.length) return lines[i];
+      return s.phases ? all.phases.map(([a, b]) => [column(a), column(b)]) : []; // the label of a missing line is seen in the whole
+    }),
+    begin,
+  };
+}
+
 // show draws into an element of the page that lies over the picture and is as large. extras is what prepare took off the option.
+// detail gives a promise of all points where there are more than the option has: see Detail.
 // It returns what the page's script needs: how to move through the points, to zoom out, to follow a new size, and what is shown.
-export function show(element, option, extras, width, height) {
-  const { names, tips, categories } = extras;
-  const count = categories.length;
+export function show(element, option, extras, width, height, detail) {
+  const { names } = extras;
+  let { tips, categories } = extras;
+  let count = categories.length;
   const lines = option.series[0].type === 'line';
   const zooms = lines && count >= zoomable;
   const step = (option.xAxis[0].axisLabel.interval || 0) + 1;
@@ -63,7 +111,7 @@ export function show(element, option, extras, width, height) {
       return [literal(categories[index]), ...rows(index).map((row) => marker(row.i) + literal(rowText(row)))].join('\n');
     },
   };
-  if (zooms) {
+  if (zooms && !detail) {
     option.dataZoom = [{
       type: 'inside', xAxisIndex: 0, filterMode: 'none', minValueSpan: 8, throttle: 50,
       // The wheel scrolls the page; dragging chooses a part, below.
@@ -72,7 +120,9 @@ export function show(element, option, extras, width, height) {
   }
 
   const chart = init(element, null, { renderer: 'svg', width, height });
-  if (zooms && step > 1) {
+  if (detail) {
+    option.xAxis[0].axisLabel.interval = (index) => option.xAxis[0].data[index] !== ''; // of columns, some have a name
+  } else if (zooms && step > 1) {
     option.xAxis[0].axisLabel.interval = (index) => {
       const [from, to] = chart.getModel() ? chart.getModel().getComponent('xAxis').axis.scale.getExtent() : [0, count - 1];
       return index % niceStep((step * (to - from + 1)) / count) === 0;
@@ -101,13 +151,73 @@ export function show(element, option, extras, width, height) {
   };
 
   const zoomed = () => { const [a, b] = range(); return a > 0 || b < count - 1; };
-  const zoom = (from, to) => chart.dispatchAction({ type: 'dataZoom', startValue: from, endValue: to });
+  // zoom shows the points from one to another, both included; closer so many times as many of them, around the one in view.
+  let zoom = (from, to) => chart.dispatchAction({ type: 'dataZoom', startValue: from, endValue: to });
+  let whole = () => zoom(0, count - 1);
+  let closer = (factor) => {
+    const [a, b] = range();
+    const middle = shown >= 0 ? shown : (a + b) / 2;
+    const half = Math.max(4, ((b - a) / 2) * factor);
+    zoom(Math.max(0, Math.round(middle - half)), Math.min(count - 1, Math.round(middle + half)));
+  };
   chart.on('datazoom', () => tell('chartzoom', zoomed()));
   chart.on('legendselectchanged', ({ selected }) => {
     hidden.clear();
     names.forEach((_, i) => { if (selected[i] === false) hidden.add(i); });
     hide();
   });
+
+  if (detail) {
+    // A long chart is in columns. A part of it is put into columns anew, from all points, so that a column always is about a pixel.
+    const { data } = option.xAxis[0];
+    const most = count;
+    const entire = { data, tips, categories, series: option.series.map((s) => s.data), begin: null };
+    let now = entire;
+    const apply = (next) => {
+      now = next;
+      ({ tips, categories } = next);
+      count = categories.length;
+      option.xAxis[0].data = next.data;
+      option.series.forEach((s, i) => { s.data = next.series[i]; }); // what draws marks and phases reads them there
+      hide();
+      chart.setOption({ xAxis: [{ data: next.data }], series: next.series.map((points) => ({ data: points })) });
+      tell('chartzoom', next !== entire);
+    };
+    // The first point of a column; of the one after the last, where the points end.
+    const begin = (all, column) => (now.begin ? now.begin(column) : Math.floor((column * all.categories.length) / most));
+    const part = (all, from, to) => {
+      const total = all.categories.length;
+      const first = Math.max(0, Math.min(from, Math.round((from + to) / 2) - 4, total - 8));
+      const end = Math.min(total, Math.max(to, first + 8));
+      apply(first === 0 && end === total ? entire : inColumns(all, first, end, most, option.series));
+    };
+    const later = (f) => detail().then(f, () => {}); // without a network the chart stays as it is
+    whole = () => apply(entire);
+    zoom = (from, to) => later((all) => part(all, begin(all, from), begin(all, to + 1)));
+    closer = (factor) => later((all) => {
+      const [a, b] = [begin(all, 0), begin(all, count)];
+      const point = shown < 0 ? -1 : Math.floor((begin(all, shown) + begin(all, shown + 1)) / 2);
+      const middle = point < 0 ? (a + b) / 2 : point;
+      const half = ((b - a) / 2) * factor;
+      part(all, Math.round(middle - half), Math.round(middle + half));
+      if (point < 0) return;
+      let column = 0;
+      while (column + 1 < count && begin(all, column + 1) <= point) column++;
+      to(column);
+    });
+    // What is under the pointer, or between the fingers, stays there.
+    const around = (factor, x) => later((all) => {
+      const column = Math.max(0, Math.min(count - 1, Math.round(chart.convertFromPixel({ xAxisIndex: 0 }, x))));
+      const [a, point, b] = [0, column, count].map((c) => begin(all, c));
+      part(all, Math.round(point - (point - a) * factor), Math.round(point + (b - point) * factor));
+    });
+    chart.getZr().on('mousewheel', (e) => {
+      if (!e.event.ctrlKey) return; // it scrolls the page
+      e.event.preventDefault();
+      around(e.wheelDelta > 0 ? 0.8 : 1.25, e.offsetX);
+    });
+    chart.getZr().on('pinch', (e) => around(1 / e.pinchScale, e.pinchX));
+  }
 
   if (zooms) {
     // Dragging over a part of the plot zooms to it. Fingers pinch.
@@ -143,27 +253,19 @@ export function show(element, option, extras, width, height) {
       from = null;
       band.hidden = true;
     });
-    zr.on('dblclick', () => zoom(0, count - 1));
+    zr.on('dblclick', () => whole());
   }
 
   return {
     chart,
-    count,
     to,
     hide,
     near: (x) => to(Math.round(chart.convertFromPixel({ xAxisIndex: 0 }, x))),
     first: () => range()[0],
     last: () => range()[1],
     at: () => shown,
-    whole: () => zooms && zoom(0, count - 1),
-    // closer halves or doubles the part that is shown, around the point in view.
-    closer(factor) {
-      if (!zooms) return;
-      const [a, b] = range();
-      const middle = shown >= 0 ? shown : (a + b) / 2;
-      const half = Math.max(4, ((b - a) / 2) * factor);
-      zoom(Math.max(0, Math.round(middle - half)), Math.min(count - 1, Math.round(middle + half)));
-    },
+    whole: () => { if (zooms) whole(); },
+    closer: (factor) => { if (zooms) closer(factor); },
     toggle(i) {
       if (i < names.length && names.length > 1) chart.dispatchAction({ type: 'legendToggleSelect', name: String(i) });
     },

@@ -30,7 +30,7 @@ const (
 	labelMargin   = 8 // between axis and its labels: ECharts' default
 )
 
-// The defaults are dark enough for white paper (3:1), differ in lightness, and stay apart for colour-blind readers.
+// The defaults stand out from the page (3:1) and stay apart for colour-blind readers; so do the style sheet's of its other themes.
 const (
 	colorText  = "var(--chart-text, #24292f)"
 	colorMuted = "var(--chart-muted, #59626b)"
@@ -39,8 +39,11 @@ const (
 	colorBg    = "var(--chart-bg, #ffffff)"
 )
 
+// MostSeries are as many as differ in colour, dashes, symbol and pattern.
+const MostSeries = 6
+
 func seriesColor(i int) string {
-	defaults := [...]string{"#174f7c", "#d2761c", "#1b8078", "#57244a", "#5798da", "#8a8577"}
+	defaults := [...]string{"#174f7c", "#d2761c", "#147d7b", "#532144", "#4c92db", "#8f8877"}
 	i %= len(defaults)
 	return fmt.Sprintf("var(--chart-%d, %s)", i+1, defaults[i])
 }

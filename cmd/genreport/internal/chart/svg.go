@@ -5,10 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"regexp"
 	"strconv"
 	"strings"
+
+	"genreport/cmd/genreport/internal/minify"
 )
 
 // What a chart's SVG may consist of. Anything else is an error rather than something that reaches a page unseen.
@@ -26,7 +27,6 @@ var (
 	decimal = regexp.MustCompile(`-?\d+\.\d+(e-?\d+)?`)
 	// polyline is a path of many straight lines, as a chart over time has.
 	polyline = regexp.MustCompile(`^M\S+ \S+([ML]-?[\d.]+(e-?\d+)? -?[\d.]+(e-?\d+)?){20,}$`)
-	segment  = regexp.MustCompile(`([ML])(\S+?) ([^ML]+)`)
 	color    = regexp.MustCompile(`^(none|var\(--chart-[a-z0-9]+, #[0-9a-f]{6}\))$`)
 )
 
@@ -165,10 +165,18 @@ func (w *writer) attribute(a xml.Attr) error {
 	case (name == "fill" || name == "stroke") && !color.MatchString(value):
 		// A colour of ECharts' own would be wrong on a dark page.
 		return fmt.Errorf("its %s is %q, not one of the page's colours", name, value)
-	case name == "d" && polyline.MatchString(value):
-		value = relative(value)
+	case name == "d":
+		digits := 2
+		if polyline.MatchString(value) {
+			digits = 1
+		}
+		short, err := minify.Path(shorten(value, digits))
+		if err != nil {
+			return err
+		}
+		value = short
 	case numbers[name]:
-		value = decimal.ReplaceAllStringFunc(value, shorten)
+		value = shorten(value, 2)
 	}
 	w.put(name, value)
 	return nil
@@ -219,55 +227,19 @@ var escaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "
 
 func (w *writer) text(s string) { w.b.WriteString(escaper.Replace(s)) }
 
-// shorten rounds to a hundredth of a pixel: nobody sees more, and another processor's last digits may differ.
-func shorten(number string) string {
-	v, err := strconv.ParseFloat(number, 64)
-	if err != nil {
-		return number
-	}
-	s := strconv.FormatFloat(v, 'f', 2, 64)
-	s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
-	if s == "-0" {
-		return "0"
-	}
-	return s
-}
-
-// relative writes a polyline from point to point, in tenths of a pixel, which is a third of the size. Points are rounded before their
-// distance is taken, so that errors don't add up.
-func relative(d string) string {
-	var b strings.Builder
-	tenths := func(v int) {
-		b.WriteString(strconv.FormatFloat(float64(v)/10, 'f', -1, 64))
-	}
-	x, y := 0, 0
-	command := ""
-	for _, m := range segment.FindAllStringSubmatch(d, -1) {
-		px, errX := strconv.ParseFloat(m[2], 64)
-		py, errY := strconv.ParseFloat(m[3], 64)
-		if errX != nil || errY != nil {
-			return d
+// shorten rounds the numbers in text to so many decimals of a pixel: nobody sees more than two, or more than one on a line of many points,
+// and another processor's last digits may differ.
+func shorten(text string, decimals int) string {
+	return decimal.ReplaceAllStringFunc(text, func(number string) string {
+		v, err := strconv.ParseFloat(number, 64)
+		if err != nil {
+			return number
 		}
-		nx, ny := int(math.Round(10*px)), int(math.Round(10*py))
-		if m[1] == "M" {
-			b.WriteString("M")
-			tenths(nx)
-			b.WriteString(" ")
-			tenths(ny)
-		} else {
-			switch {
-			case command != "L":
-				b.WriteString("l")
-			case nx >= x: // a minus sign parts numbers too
-				b.WriteString(" ")
-			}
-			tenths(nx - x)
-			if ny >= y {
-				b.WriteString(" ")
-			}
-			tenths(ny - y)
+		s := strconv.FormatFloat(v, 'f', decimals, 64)
+		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+		if s == "-0" {
+			return "0"
 		}
-		x, y, command = nx, ny, m[1]
-	}
-	return b.String()
+		return s
+	})
 }

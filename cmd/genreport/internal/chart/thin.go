@@ -1,6 +1,10 @@
 package chart
 
-import "slices"
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+)
 
 // A line of more points than there are pixel columns is drawn column by column: of the points in each, the first, the smallest, the
 // largest and the last, which is all that a line through all of them could show there. What is missing stays a gap.
@@ -120,4 +124,40 @@ func (t *thinned) columnNames(categories []string) []string {
 		}
 	}
 	return names
+}
+
+// detail is all points of a chart that is thinned. The browser puts a part of them into columns as thin does the whole.
+type detail struct {
+	Categories []string     `json:"categories"`
+	Values     [][]*float64 `json:"values"` // by series and category
+	Tips       [][]string   `json:"tips"`
+	Phases     [][2]int     `json:"phases"`
+}
+
+// Detail is JSON of all points of a line that is drawn in columns, for a reader who looks closer; nil where the chart shows every point.
+func Detail(f Figure) ([]byte, error) {
+	f, err := ready(f)
+	if err != nil {
+		return nil, err
+	}
+	if thin(f) == nil {
+		return nil, nil
+	}
+	d := detail{Categories: f.Categories, Phases: [][2]int{}}
+	for _, p := range f.Phases {
+		d.Phases = append(d.Phases, [2]int{p.From, p.To})
+	}
+	for _, s := range f.Series {
+		var values []*float64
+		var tips []string
+		for _, p := range s.Points {
+			values, tips = append(values, p.Value), append(tips, tip(p))
+		}
+		d.Values, d.Tips = append(d.Values, values), append(d.Tips, tips)
+	}
+	encoded, err := json.Marshal(d)
+	if err != nil {
+		return nil, fmt.Errorf("all points of figure %q: %w", f.ID, err)
+	}
+	return encoded, nil
 }

@@ -2,7 +2,6 @@ package chart
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"strconv"
@@ -98,6 +97,9 @@ func TestShortSeriesStayWhole(t *testing.T) {
 	if f := long(1440, func(i int) float64 { return float64(i) }, func(int) bool { return false }); thin(clean(f)) != nil {
 		t.Error("two points a pixel are thinned")
 	}
+	if all, err := Detail(long(1440, func(i int) float64 { return float64(i) }, func(int) bool { return false })); all != nil || err != nil {
+		t.Errorf("a chart that shows every point has others: %d bytes, %v", len(all), err)
+	}
 	f := long(1441, func(i int) float64 { return float64(i) }, func(int) bool { return false })
 	if thin(clean(f)) == nil {
 		t.Error("more than two points a pixel are not thinned")
@@ -153,12 +155,36 @@ func TestHundredThousandPoints(t *testing.T) {
 	if got := option.Categories[column]; !strings.HasPrefix(got, "543") || !strings.Contains(got, "–544") {
 		t.Errorf("where: %q", got)
 	}
+	// For who looks closer there is every point.
+	encoded, err := Detail(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all struct {
+		Categories []string
+		Values     [][]*float64
+		Tips       [][]string
+		Phases     [][2]int
+	}
+	if err := json.Unmarshal(encoded, &all); err != nil {
+		t.Fatal(err)
+	}
+	if len(all.Categories) != 100000 || all.Categories[54321] != "54321" || len(all.Values) != 2 || len(all.Tips) != 2 || len(all.Phases) != 2 || all.Phases[1] != [2]int{50000, 99999} {
+		t.Fatalf("%d categories, %d and %d series, phases %v", len(all.Categories), len(all.Values), len(all.Tips), all.Phases)
+	}
+	for s, series := range f.Series {
+		for i, p := range series.Points {
+			if got := all.Values[s][i]; (got == nil) != (p.Value == nil) || got != nil && *got != *p.Value || all.Tips[s][i] != tip(p) {
+				t.Fatalf("series %d, point %d is %v, %q", s, i, got, all.Tips[s][i])
+			}
+		}
+	}
 	// In the picture: from 0 at the axis to the spike, by the axis' own labels.
 	_, y10 := position(t, d.SVG, "10,000")
 	highest := math.Inf(1)
 	for _, e := range parse(t, d.SVG) {
-		if e.name == "path" && strings.Contains(e.attr["stroke"], "--chart-1") && strings.Contains(e.attr["d"], "l") {
-			for _, p := range absolute(t, e.attr["d"]) {
+		if e.name == "path" && strings.Contains(e.attr["stroke"], "--chart-1") && len(pointsOf(t, e.attr["d"])) > 20 {
+			for _, p := range pointsOf(t, e.attr["d"]) {
 				highest = min(highest, p[1])
 			}
 		}
@@ -183,52 +209,6 @@ func axisAt(t *testing.T, svg, low, high string) float64 {
 	return 0
 }
 
-// absolute are the points of a path of M and l.
-func absolute(t *testing.T, d string) (all [][2]float64) {
-	t.Helper()
-	x, y := 0.0, 0.0
-	for _, part := range strings.FieldsFunc(strings.ReplaceAll(strings.ReplaceAll(d, "M", "|M"), "l", "|l"), func(c rune) bool { return c == '|' }) {
-		n := floats(t, part[1:])
-		for i := 0; i+1 < len(n); i += 2 {
-			if part[0] == 'M' {
-				x, y = n[i], n[i+1]
-			} else {
-				x, y = x+n[i], y+n[i+1]
-			}
-			all = append(all, [2]float64{x, y})
-		}
-	}
-	return all
-}
-
-// However long the line, no point is further than half a tenth of a pixel from where it was.
-func TestRelativePathsDoNotDrift(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 4))
-	var want [][2]float64
-	var d strings.Builder
-	for i := range 2000 {
-		p := [2]float64{float64(i) * 0.35333, 300 * r.Float64()}
-		want = append(want, p)
-		command := "L"
-		if i == 0 || i%500 == 0 {
-			command = "M"
-		}
-		fmt.Fprintf(&d, "%s%v %v", command, p[0], p[1])
-	}
-	if !polyline.MatchString(d.String()) {
-		t.Fatal("not taken for a polyline")
-	}
-	got := absolute(t, relative(d.String()))
-	if len(got) != len(want) {
-		t.Fatalf("%d points of %d", len(got), len(want))
-	}
-	for i := range want {
-		if math.Abs(got[i][0]-want[i][0]) > 0.0501 || math.Abs(got[i][1]-want[i][1]) > 0.0501 {
-			t.Fatalf("point %d is at %v, not %v", i, got[i], want[i])
-		}
-	}
-}
-
 // Bars differ in pattern too, within their boxes; the first is plain.
 func TestBarsHavePatterns(t *testing.T) {
 	svg := draw(t, bars())
@@ -239,9 +219,8 @@ func TestBarsHavePatterns(t *testing.T) {
 				if e.name != "path" || e.attr["stroke-opacity"] != "0.6" {
 					continue
 				}
-				d := strings.NewReplacer("M", " ", "L", " ", "h", " h", "V", " V").Replace(e.attr["d"])
-				first := floats(t, strings.SplitN(d, "h", 2)[0])
-				if len(first) >= 2 && first[0] >= b.x-0.1 && first[0] <= b.x+b.width+0.1 && first[1] <= b.bottom+0.1 && first[1] >= b.bottom-b.height-0.1 {
+				first := pointsOf(t, e.attr["d"])[0]
+				if first[0] >= b.x-0.1 && first[0] <= b.x+b.width+0.1 && first[1] <= b.bottom+0.1 && first[1] >= b.bottom-b.height-0.1 {
 					hatched[s]++
 				}
 			}

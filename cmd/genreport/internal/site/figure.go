@@ -21,6 +21,7 @@ type figure struct {
 	Title, Caption template.HTML
 	Wide, Narrow   template.HTML // SVG
 	Option         string        // the script with what the chart is drawn from, or ""
+	Detail         string        // the script with all points of a long one, or ""
 	Table          article.Table
 	Rows           [][]figureCell
 	TableLabel     string
@@ -118,6 +119,13 @@ func (b *builder) figure(in article.Figure, number int, t text, links *linker) (
 			return nil, err
 		}
 		f.Option = to(".js", fmt.Appendf(nil, "(self.genreportCharts=self.genreportCharts||{})[%s]={\n%s};\n", id, options.Bytes())).Href
+		all, err := chart.Detail(in.Wide)
+		if err != nil {
+			return nil, fmt.Errorf("figure %s: %w", in.ID, err)
+		}
+		if all != nil {
+			f.Detail = to(".detail.js", fmt.Appendf(nil, "(self.genreportDetails=self.genreportDetails||{})[%s]=%s;\n", id, all)).Href
+		}
 	}
 	return f, nil
 }
@@ -130,6 +138,9 @@ func (b *builder) chartScripts(from string) (chartScripts, error) {
 	loader, err := fs.ReadFile(b.in.Templates, "charts.js")
 	if err != nil {
 		return chartScripts{}, err
+	}
+	if loader, err = smaller("charts.js", loader); err != nil {
+		return chartScripts{}, fmt.Errorf("charts.js: %w", err)
 	}
 	return chartScripts{b.link(from, b.asset("charts.js", loader)), b.link(from, b.asset("echarts.js", b.in.ECharts))}, nil
 }

@@ -1,8 +1,12 @@
 package site
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"image"
+	"image/color"
+	"image/png"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -94,6 +98,15 @@ func do(t *testing.T, ctx context.Context, actions ...chromedp.Action[chromedp.V
 	if err := chromedp.Do(ctx, actions...); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// focused lets a page be told of focus in the background too.
+func focused(t *testing.T, ctx context.Context) {
+	t.Helper()
+	do(t, ctx, chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		_, err := chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
+		return err
+	}))
 }
 
 // until waits for a condition of the page.
@@ -263,11 +276,7 @@ func TestChartsLookTheSame(t *testing.T) {
 	_, root, _ := chartSite(t)
 	var c troubles
 	watch(t, ctx, &c)
-	// A page in the background is told of no focus.
-	do(t, ctx, chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
-		_, err := chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
-		return err
-	}))
+	focused(t, ctx)
 	for _, width := range []int64{390, 1280} {
 		do(t, ctx, chromedp.EmulateViewport(width, 900), chromedp.Navigate(root+"zh/channels-and-connections.html"))
 		stage := map[int64]string{390: "narrow", 1280: "wide"}[width]
@@ -306,6 +315,114 @@ func TestChartsLookTheSame(t *testing.T) {
 	for _, s := range c.take() {
 		t.Error(s)
 	}
+}
+
+// When a picture becomes a chart that answers, nothing on the page moves and hardly a pixel changes, in each theme and size.
+func TestChartsTakeOverUnseen(t *testing.T) {
+	ctx := browser(t)
+	_, root, _ := chartSite(t)
+	var c troubles
+	watch(t, ctx, &c)
+	focused(t, ctx)
+	for _, view := range []struct {
+		width         int64
+		stage, scheme string
+		density       int // of the screen: pixels a CSS pixel
+	}{{1280, "wide", "light", 1}, {1280, "wide", "dark", 1}, {390, "narrow", "light", 3}} {
+		scripts(t, ctx, true, &emulation.MediaFeature{Name: "prefers-color-scheme", Value: view.scheme})
+		do(t, ctx, chromedp.EmulateViewport(view.width, 900, chromedp.EmulateScale(float64(view.density))), chromedp.Navigate("about:blank"), chromedp.Navigate(root+"en/channels-and-connections.html"))
+		value[bool](t, ctx, `self.shifts = [], new PerformanceObserver(l => l.getEntries().forEach(e => shifts.push(e.value))).observe({type: "layout-shift", buffered: false}), true`)
+		for _, id := range []string{"fig-channels", "fig-connections", "figure-time"} {
+			what := fmt.Sprintf("%s at %d px, %s", id, view.width, view.scheme)
+			stage := fmt.Sprintf(`document.querySelector("#%s .%s")`, id, view.stage)
+			value[bool](t, ctx, stage+`.scrollIntoView({block: "center", behavior: "instant"}), true`)
+			// The pointer rests elsewhere. Frames pass, and the shifts of scrolling with them.
+			do(t, ctx, chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, 2, 2), chromedp.Sleep(300*time.Millisecond))
+			value[bool](t, ctx, `shifts.length = 0, true`)
+			places := `[scrollY, document.documentElement.scrollHeight, ...[...document.querySelectorAll("figure, h2, .caption")].map(e => e.getBoundingClientRect()).flatMap(r => [r.top, r.left, r.width, r.height])].join()`
+			before, seen := value[string](t, ctx, places), pixels(t, ctx, stage)
+			value[bool](t, ctx, stage+`.focus({preventScroll: true}), true`)
+			until(t, ctx, stage+`.classList.contains("alive")`)
+			do(t, ctx, chromedp.Sleep(300*time.Millisecond))
+			if after := value[string](t, ctx, places); after != before {
+				t.Errorf("%s: things were at %s and are at %s", what, before, after)
+			}
+			if all := value[[]float64](t, ctx, `shifts`); len(all) > 0 {
+				t.Errorf("%s: the layout shifted by %v", what, all)
+			}
+			if share := changed(t, seen, pixels(t, ctx, stage), view.density); share > mostChanged {
+				t.Errorf("%s: %.2f%% of the pixels changed", what, 100*share)
+				picture(t, ctx, "changed-"+id)
+			}
+			value[bool](t, ctx, `document.activeElement.blur(), true`)
+		}
+		// What would be found if something moved.
+		value[bool](t, ctx, `document.querySelector("#figure-time").before(Object.assign(document.createElement("p"), {className: "probe", textContent: "x"})), true`)
+		until(t, ctx, `shifts.length > 0`)
+	}
+	for _, s := range c.take() {
+		t.Error(s)
+	}
+}
+
+// mostChanged is the share of a chart's pixels that may look otherwise: the rims of letters.
+const mostChanged = 0.002
+
+// pixels are those of an element on the screen.
+func pixels(t *testing.T, ctx context.Context, element string) image.Image {
+	t.Helper()
+	box := value[[]float64](t, ctx, `(() => { const r = `+element+`.getBoundingClientRect(); return [r.left, r.top, r.width, r.height].map(x => x * devicePixelRatio) })()`)
+	shot, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := png.Decode(bytes.NewReader(shot))
+	if err != nil {
+		t.Fatal(err)
+	}
+	part, ok := all.(interface {
+		SubImage(image.Rectangle) image.Image
+	})
+	if !ok {
+		t.Fatalf("a picture of %T", all)
+	}
+	return part.SubImage(image.Rect(int(box[0]), int(box[1]), int(box[0]+box[2]), int(box[1]+box[3])))
+}
+
+// changed is the share of pixels that have no like nearby in the other picture: within one CSS pixel, since a browser sets the lines of a
+// scaled picture on rounded heights. Alike are colours of which no channel differs by more than a sixth of what it can.
+func changed(t *testing.T, a, b image.Image, within int) float64 {
+	t.Helper()
+	if a.Bounds() != b.Bounds() || a.Bounds().Dx() < 300 || a.Bounds().Dy() < 200 {
+		t.Fatalf("pictures of %v and %v", a.Bounds(), b.Bounds())
+	}
+	alike := func(p, q color.Color) bool {
+		r1, g1, b1, _ := p.RGBA()
+		r2, g2, b2, _ := q.RGBA()
+		for _, pair := range [][2]uint32{{r1, r2}, {g1, g2}, {b1, b2}} {
+			if max(pair[0], pair[1])-min(pair[0], pair[1]) > 0xffff/6 {
+				return false
+			}
+		}
+		return true
+	}
+	n := 0
+	side := 2*within + 1
+	inner := a.Bounds().Inset(within)
+	for y := inner.Min.Y; y < inner.Max.Y; y++ {
+		for x := inner.Min.X; x < inner.Max.X; x++ {
+			hereToo, thereToo := false, false
+			for d := range side * side {
+				dx, dy := d%side-within, d/side-within
+				hereToo = hereToo || alike(a.At(x, y), b.At(x+dx, y+dy))
+				thereToo = thereToo || alike(b.At(x, y), a.At(x+dx, y+dy))
+			}
+			if !hereToo || !thereToo {
+				n++
+			}
+		}
+	}
+	return float64(n) / float64(inner.Dx()*inner.Dy())
 }
 
 // Without scripts every picture is there, and nothing that does nothing.

@@ -2,6 +2,11 @@ package site
 
 import (
 	"fmt"
+	"html"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -51,4 +56,63 @@ func TestBuiltPagesHaveNoBrokenLinks(t *testing.T) {
 			t.Errorf("base %q: %d links, %v, %v", base, links, fmt.Sprint(broken), err)
 		}
 	}
+}
+
+// brokenAnywhere are the links of all pages and feeds and of the site map that lead to nothing, absolute ones of the site included.
+func brokenAnywhere(t *testing.T, files map[string][]byte, base string) (all []string) {
+	t.Helper()
+	fsys := fstest.MapFS{}
+	ids := map[string]map[string]bool{}
+	for name, content := range files {
+		fsys[name] = &fstest.MapFile{Data: content}
+		if strings.HasSuffix(name, ".html") {
+			ids[name] = map[string]bool{}
+			for _, m := range idAttribute.FindAllStringSubmatch(string(content), -1) {
+				ids[name][html.UnescapeString(m[1])] = true
+			}
+		}
+	}
+	broken, _, err := BrokenLinks(fsys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range broken {
+		all = append(all, b.String())
+	}
+	leads := func(from, to string) {
+		u, err := url.Parse(to)
+		if err != nil {
+			all = append(all, from+": "+err.Error())
+			return
+		}
+		if _, there := files[u.Path]; !there {
+			all = append(all, fmt.Sprintf("%s: %s is not there", from, to))
+		} else if u.Fragment != "" && !ids[u.Path][u.Fragment] {
+			all = append(all, fmt.Sprintf("%s: %s has no such place", from, to))
+		}
+	}
+	relative := regexp.MustCompile(`href="([^"]+)"`)
+	for name, content := range files {
+		switch path.Ext(name) {
+		case ".html", ".xml", ".txt":
+		default:
+			continue
+		}
+		if base != "" {
+			for _, m := range regexp.MustCompile(regexp.QuoteMeta(base)+`[^\s"<>\\]*`).FindAllString(string(content), -1) {
+				if to := strings.TrimPrefix(html.UnescapeString(m), base); to != "" {
+					leads(name, to)
+				}
+			}
+		}
+		if path.Ext(name) == ".xml" {
+			for _, m := range relative.FindAllStringSubmatch(string(content), -1) {
+				if u, err := url.Parse(html.UnescapeString(m[1])); err != nil || !u.IsAbs() {
+					leads(name, path.Join(path.Dir(name), m[1]))
+				}
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
 }

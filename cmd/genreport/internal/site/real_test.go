@@ -57,11 +57,7 @@ func (r realSite) tab(t *testing.T, c *troubles) context.Context {
 	ctx, cancel := chromedp.NewContext(r.browser)
 	t.Cleanup(cancel)
 	watch(t, ctx, c)
-	// A tab in the background is told of no focus.
-	do(t, ctx, chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
-		_, err := chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
-		return err
-	}))
+	focused(t, ctx)
 	return ctx
 }
 
@@ -121,6 +117,45 @@ func TestRealSite(t *testing.T) {
 	t.Run("keyboard", r.keyboard)
 	t.Run("accessible", r.accessible)
 	t.Run("paper", r.paper)
+}
+
+// TestRealLinks follows every link of the committed content's site that stays within it, in pages of articles, lists and runs, in
+// feeds and in the site map, relative and absolute. (Earlier articles are in TestHostileEverywhere.)
+func TestRealLinks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("renders all pages")
+	}
+	for _, base := range []string{"", "https://example.org/sub/"} {
+		var args []string
+		if base != "" {
+			args = []string{"--base-url", base}
+		}
+		dir := renderReal(t, args...)
+		files := map[string][]byte{}
+		kinds := map[string]int{}
+		err := fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			files[name], err = os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+			kinds[strings.TrimPrefix(strings.TrimPrefix(name, "zh/"), "en/")]++
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, kind := range []string{"index.html", "404.html", "feed.xml", "runs/index.html", "data/run.schema.json", "method.html", "guide.html"} {
+			if kinds[kind] == 0 {
+				t.Errorf("there is no %s: %v", kind, kinds)
+			}
+		}
+		if _, there := files["sitemap.xml"]; there != (base != "") {
+			t.Errorf("with base %q a site map is there: %v", base, there)
+		}
+		for _, b := range brokenAnywhere(t, files, base) {
+			t.Errorf("base %q: %s", base, b)
+		}
+	}
 }
 
 // clipped are visible texts that are cut, or stand outside of the window and of what scrolls. Blanks at the end of a

@@ -168,11 +168,8 @@ func (b *builder) prepare() error {
 		if err != nil {
 			return err
 		}
-		if a.name == "style.css" {
-			if content, err = withThemes(content); err != nil {
-				return fmt.Errorf("%s: %w", a.name, err)
-			}
-			content = []byte(compact(string(content)))
+		if content, err = smaller(a.name, content); err != nil {
+			return fmt.Errorf("%s: %w", a.name, err)
 		}
 		*a.path = b.asset(a.name, content)
 	}

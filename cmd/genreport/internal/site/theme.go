@@ -2,8 +2,11 @@ package site
 
 import (
 	"errors"
+	"path"
 	"regexp"
 	"strings"
+
+	"genreport/cmd/genreport/internal/minify"
 )
 
 // darkBlock is how the style sheet gives its dark colours, once.
@@ -34,45 +37,17 @@ $1
 	return []byte(text), nil
 }
 
-// compact leaves out of a style sheet what no browser needs: comments, and blanks
-// beside what separates rules and declarations. Quoted text stays as it is.
-func compact(css string) string {
-	var b strings.Builder
-	blank := false
-	last := byte('}')
-	for i := 0; i < len(css); i++ {
-		c := css[i]
-		switch {
-		case strings.HasPrefix(css[i:], "/*"):
-			end := strings.Index(css[i+2:], "*/")
-			if end < 0 {
-				return b.String() // the rest is a comment
-			}
-			i += 2 + end + 1
-			blank = true
-		case c == ' ' || c == '\t' || c == '\n' || c == '\r':
-			blank = true
-		default:
-			if blank && !strings.ContainsRune("{};,", rune(last)) && !strings.ContainsRune("{};,", rune(c)) {
-				b.WriteByte(' ')
-			}
-			blank = false
-			if c == '"' || c == '\'' {
-				end := i + 1
-				for end < len(css) && css[end] != c {
-					if css[end] == '\\' {
-						end++
-					}
-					end++
-				}
-				end = min(end, len(css)-1)
-				b.WriteString(css[i : end+1])
-				i, last = end, c
-				continue
-			}
-			b.WriteByte(c)
-			last = c
+// smaller is what readers load of an asset.
+func smaller(name string, content []byte) ([]byte, error) {
+	switch path.Ext(name) {
+	case ".css":
+		themed, err := withThemes(content)
+		if err != nil {
+			return nil, err
 		}
+		return minify.CSS(themed)
+	case ".js":
+		return minify.JS(content)
 	}
-	return b.String()
+	return content, nil
 }

@@ -1,4 +1,4 @@
-package debian
+package process
 
 import (
 	"os/exec"
@@ -7,14 +7,16 @@ import (
 )
 
 func TestParseStat(t *testing.T) {
+	// As proc(5) lists them: utime, stime, cutime and cstime are the 14th to the 17th, in hundredths of a second.
 	p, err := parseStat([]byte("42 (a) b (c) S 7 42 42 0 -1 4194304 100 0 0 0 11 22 33 44 20 0 1 0 500 0 0\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (Process{PID: 42, Parent: 7, Name: "a) b (c", State: 'S', ticks: 110}); p != want {
+	if want := (Status{PID: 42, Parent: 7, Name: "a) b (c", State: 'S', CPU: 1100 * time.Millisecond}); p != want {
 		t.Errorf("got %+v, want %+v", p, want)
 	}
-	for _, bad := range []string{"", "42", "42 (x", "42 (x) S 7", "x (x) S 7 42 42 0 -1 4194304 100 0 0 0 11 22 33 44"} {
+	for _, bad := range []string{"", "42", "42 (x", "42 (x) S 7", "x (x) S 7 42 42 0 -1 4194304 100 0 0 0 11 22 33 44",
+		"42 (x) S 7 42 42 0 -1 4194304 100 0 0 0 11 b 33 44"} {
 		if _, err := parseStat([]byte(bad)); err == nil {
 			t.Errorf("%q accepted", bad)
 		}
@@ -34,11 +36,11 @@ func TestCPUBelow(t *testing.T) {
 	defer cmd.Wait()
 	defer cmd.Process.Kill()
 	out.Read(make([]byte, 1))
-	self, err := ReadProcess(cmd.Process.Pid)
+	self, err := Read(cmd.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := cpuBelow(self.Parent)
+	got, err := CPUBelow(self.Parent)
 	if err != nil {
 		t.Fatal(err)
 	}
