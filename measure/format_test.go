@@ -11,11 +11,11 @@ import (
 
 // jsonKeys are the keys of t's objects and of all below.
 func jsonKeys(t reflect.Type, keys map[string]bool) {
-	switch t = indirect(t); t.Kind() {
-	case reflect.Slice, reflect.Map:
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map:
 		jsonKeys(t.Elem(), keys)
 	case reflect.Struct:
-		if t == valueType {
+		if t == reflect.TypeFor[Value]() {
 			t = reflect.TypeFor[valueJSON]()
 		}
 		for f := range t.Fields() {

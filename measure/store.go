@@ -11,8 +11,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
 )
 
 // Recorded is a run with the results that were read beside it.
@@ -29,8 +32,7 @@ func Load(fsys fs.FS, methods map[string]int) ([]Recorded, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading results: %w", err)
 	}
-	var runs []Recorded
-	var errs []error
+	var ids []string
 	for _, e := range entries {
 		if !ValidRunID(e.Name()) {
 			continue
@@ -38,15 +40,29 @@ func Load(fsys fs.FS, methods map[string]int) ([]Recorded, error) {
 		if info, err := fs.Stat(fsys, e.Name()); err != nil || !info.IsDir() { // a link to a run is one
 			continue
 		}
-		r, err := LoadRun(fsys, e.Name(), methods)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		runs = append(runs, r)
+		ids = append(ids, e.Name())
 	}
+	runs, err := together(ids, func(id string) (Recorded, error) { return LoadRun(fsys, id, methods) })
 	slices.SortFunc(runs, func(a, b Recorded) int { return strings.Compare(a.Run.ID, b.Run.ID) })
-	return runs, errors.Join(errs...)
+	return runs, err
+}
+
+// together does the same to all names at once, since reading a file is work for
+// one core. It gives what was made of those that had no error, in their order.
+func together[T any](names []string, do func(name string) (T, error)) ([]T, error) {
+	made, errs := make([]T, len(names)), make([]error, len(names))
+	var all sync.WaitGroup
+	for i, name := range names {
+		all.Go(func() { made[i], errs[i] = do(name) })
+	}
+	all.Wait()
+	var out []T
+	for i, err := range errs {
+		if err == nil {
+			out = append(out, made[i])
+		}
+	}
+	return out, errors.Join(errs...)
 }
 
 // LoadRun reads one run; methods as for [Load].
@@ -66,9 +82,6 @@ func readRun(fsys fs.FS, id string, check func(name string, r Result) error) (Re
 	if err := readFile(fsys, name, &rec.Run); err != nil {
 		return rec, err
 	}
-	if err := rec.Run.Validate(); err != nil {
-		return rec, fmt.Errorf("%s:1: %w", name, err)
-	}
 	if rec.Run.ID != id {
 		return rec, fmt.Errorf("%s:1: the run's id is %q, but it is in directory %q", name, rec.Run.ID, id)
 	}
@@ -76,31 +89,24 @@ func readRun(fsys fs.FS, id string, check func(name string, r Result) error) (Re
 	if err != nil {
 		return rec, err
 	}
-	var errs []error
-	for _, name := range files {
-		if path.Base(name) == "run.json" {
-			continue
-		}
+	files = slices.DeleteFunc(files, func(name string) bool { return path.Base(name) == "run.json" })
+	results, err := together(files, func(name string) (Result, error) {
 		r, err := loadResult(fsys, name, rec.Run)
 		if err == nil {
 			err = check(name, r)
 		}
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
+		return r, err
+	})
+	for _, r := range results {
 		rec.Results[r.Experiment] = r
 	}
-	return rec, errors.Join(errs...)
+	return rec, err
 }
 
 func loadResult(fsys fs.FS, name string, run Run) (Result, error) {
 	var r Result
 	if err := readFile(fsys, name, &r); err != nil {
 		return r, err
-	}
-	if err := r.Validate(); err != nil {
-		return r, fmt.Errorf("%s:1: %w", name, err)
 	}
 	if want := strings.TrimSuffix(path.Base(name), ".json"); r.Experiment != want {
 		return r, fmt.Errorf("%s:1: holds experiment %q; its name says %q", name, r.Experiment, want)
@@ -123,32 +129,47 @@ func checkMethod(name string, r Result, methods map[string]int) error {
 	return nil
 }
 
-func readFile(fsys fs.FS, name string, v any) error {
+// readFile reads and validates one file of a run.
+func readFile(fsys fs.FS, name string, v interface{ Validate() error }) error {
 	data, err := fs.ReadFile(fsys, name)
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", name, err)
 	}
-	// The version is looked at first: another format has other keys, and
-	// "unknown key" would be the wrong message.
+	if err = decodeStrict(name, data, v); err == nil {
+		if err = v.Validate(); err == nil {
+			return nil
+		}
+		err = fmt.Errorf("%s:1: %w", name, err)
+	}
+	if other := checkVersion(data, v); other != nil {
+		return fmt.Errorf("%s:1: %w", name, other)
+	}
+	return err
+}
+
+// checkVersion tells of a text that can't be read into v whether it is one of
+// another format: that has other keys, and "unknown key" would be the wrong
+// message.
+func checkVersion(data []byte, v any) error {
 	var head struct {
 		Format *int `json:"format"`
 		Method *int `json:"method"`
 	}
-	text := bytes.TrimPrefix(data, byteOrderMark)
-	if _, err := checkTokens(text, nil); err == nil && json.Unmarshal(text, &head) == nil {
-		switch {
-		case head.Format == nil:
-			return fmt.Errorf("%s:1: it does not say its format; is it a result file of genreport?", name)
-		case *head.Format < Format:
-			return fmt.Errorf("%s:1: format %d is older than this genreport reads (%d): measure again", name, *head.Format, Format)
-		case *head.Format > Format:
-			return fmt.Errorf("%s:1: format %d is newer than this genreport reads (%d): update genreport", name, *head.Format, Format)
-		}
-		if _, isResult := v.(*Result); isResult && head.Method == nil {
-			return fmt.Errorf("%s:1: it does not say the method it was measured by: restore it from version control or measure again", name)
-		}
+	if jsonv2.Unmarshal(bytes.TrimPrefix(data, byteOrderMark), &head, jsonv2.MatchCaseInsensitiveNames(true)) != nil {
+		return nil
 	}
-	return decodeStrict(name, data, v)
+	switch {
+	case head.Format == nil:
+		return errors.New("it does not say its format; is it a result file of genreport?")
+	case *head.Format < Format:
+		return fmt.Errorf("format %d is older than this genreport reads (%d): measure again", *head.Format, Format)
+	case *head.Format > Format:
+		return fmt.Errorf("format %d is newer than this genreport reads (%d): update genreport", *head.Format, Format)
+	}
+	if _, isResult := v.(*Result); isResult && head.Method == nil {
+		return errors.New("it does not say the method it was measured by: restore it from version control or measure again")
+	}
+	return nil
 }
 
 // Writer writes the files of one run, and keeps others from it until Close.

@@ -1,12 +1,14 @@
 package measure
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"strconv"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Value is one number of one cell, or the reason why there is none. The zero
@@ -62,17 +64,22 @@ type valueJSON struct {
 	Reason string  `json:"reason,omitempty"`
 }
 
-// number is a json.Number that is not read from a string: encoding/json takes
-// "12" for 12.
+// number is a json.Number that is not read from a string.
 type number json.Number
 
 func (n number) MarshalJSON() ([]byte, error) { return json.Marshal(json.Number(n)) }
 
-func (n *number) UnmarshalJSON(data []byte) error {
-	if len(data) > 0 && data[0] == '"' {
-		return fmt.Errorf("value is the text %s, want a number", data)
+// UnmarshalJSONFrom keeps the text of a number.
+func (n *number) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	text, err := d.ReadValue()
+	if err != nil {
+		return err
 	}
-	return json.Unmarshal(data, (*json.Number)(n))
+	if text.Kind() != '0' {
+		return fmt.Errorf("value is the JSON %s %s, want a number", text.Kind(), text)
+	}
+	*n = number(text)
+	return nil
 }
 
 // MarshalJSON writes {"value": 12.5} or {"value": null, "reason": "…"}.
@@ -89,17 +96,28 @@ func (v Value) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads what MarshalJSON writes and nothing else.
 func (v *Value) UnmarshalJSON(data []byte) error {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
+	err := jsonv2.Unmarshal(data, v)
+	if err != nil {
+		_, err = explain(err)
+	}
+	return err
+}
+
+// UnmarshalJSONFrom reads what MarshalJSON writes and nothing else.
+func (v *Value) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	start := d.InputOffset()
 	var j valueJSON
-	if err := d.Decode(&j); err != nil {
+	if err := jsonv2.UnmarshalDecode(d, &j, jsonv2.RejectUnknownMembers(true)); err != nil {
 		return err
 	}
 	*v = Value{reason: j.Reason}
 	if j.Value != nil {
 		v.number = json.Number(*j.Value)
 	}
-	return v.validate()
+	if err := v.validate(); err != nil {
+		return &jsonv2.SemanticError{ByteOffset: start, Err: err}
+	}
+	return nil
 }
 
 func (v Value) validate() error {

@@ -72,7 +72,7 @@ func TestValueRefuses(t *testing.T) {
 		`{"value":"12"}`:             "want a number",
 		`{"value":true}`:             "",
 		`{"value":1e400}`:            "finite",
-		`{"value":1,"unit":"s"}`:     "unknown field",
+		`{"value":1,"unit":"s"}`:     `unknown key "unit"`,
 		`5`:                          "",
 		`[1]`:                        "",
 		`{"value":{"value":1}}`:      "",

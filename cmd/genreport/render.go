@@ -9,7 +9,11 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
+	"strings"
+	"sync"
+	"time"
 
 	"genreport/cmd/genreport/internal/article"
 	"genreport/cmd/genreport/internal/chart"
@@ -25,6 +29,7 @@ var bundlePath = filepath.Join("build", "echarts.js")
 // renderFlags are the flags of render, and of run, which renders too.
 type renderFlags struct {
 	content, out, baseURL, bundle, cards string
+	timings                              bool
 }
 
 func (f *renderFlags) register(fs *flag.FlagSet, out string) {
@@ -39,6 +44,7 @@ func renderCommand(_ context.Context, args []string, s streams) error {
 	fs := flag.NewFlagSet("render", flag.ContinueOnError)
 	f.register(fs, "public; build/public for the profile quick")
 	fs.StringVar(&f.cards, "cards", "", "`DIR` in which to leave the pages that pictures for previews of links are taken of (`make social` does)")
+	fs.BoolVar(&f.timings, "timings", false, "tell how long each part took, and how many charts were drawn")
 	results := fs.String("results", "", "`DIR` with result files (default: content/results; build/results for the profile quick)")
 	profile := fs.String("profile", string(experiments.Standard), "`NAME`: with quick, pages are made from quick runs too")
 	if err := parse(fs, args, s, "Makes the pages from the content and the newest complete runs."); err != nil {
@@ -51,6 +57,8 @@ func renderCommand(_ context.Context, args []string, s streams) error {
 	if err := checkResults(*results); err != nil {
 		return err
 	}
+	// A render is over before it has made much garbage: to collect it early takes a tenth of its time.
+	debug.SetGCPercent(400)
 	return f.render(s, resultsFor(*results, p), p)
 }
 
@@ -100,50 +108,72 @@ type material struct {
 	pages    []article.Page
 }
 
-// readMaterial reads content and results; what is wrong with either is told
-// together. With the profile quick, quick runs count too.
+// readMaterial reads content and results, and resolves the pages.
 func readMaterial(contentDir, results string, p experiments.Profile) (material, error) {
-	var m material
-	content, contentErr := article.Load(os.DirFS(contentDir))
-	if contentErr != nil {
-		contentErr = inDir(contentDir, contentErr)
+	m, err := readFiles(contentDir, results, p)
+	if err == nil {
+		err = m.resolve(contentDir)
 	}
+	return m, err
+}
+
+// readFiles reads content and results; what is wrong with either is told
+// together. With the profile quick, quick runs count too.
+func readFiles(contentDir, results string, p experiments.Profile) (material, error) {
+	var m material
+	var contentErr, resultsErr error
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		if m.content, contentErr = article.Load(os.DirFS(contentDir)); contentErr != nil {
+			contentErr = inDir(contentDir, contentErr)
+		}
+	})
 	var runs []measure.Recorded
-	var resultsErr error
 	if _, err := os.Stat(results); !errors.Is(err, fs.ErrNotExist) { // without any there is still an article
 		if runs, resultsErr = measure.Load(os.DirFS(results), experiments.Methods()); resultsErr != nil {
 			resultsErr = inDir(results, resultsErr)
 		}
 	}
-	profiles := []string{string(experiments.Standard), string(experiments.Full)}
+	reading.Wait()
+	m.profiles = []string{string(experiments.Standard), string(experiments.Full)}
 	if p == experiments.Quick {
-		profiles = append(profiles, string(experiments.Quick))
+		m.profiles = append(m.profiles, string(experiments.Quick))
 	}
-	m.profiles = profiles
 	m.catalog = catalog()
-	m.content, m.runs, m.data = content, len(runs), article.NewData(m.catalog, runs, profiles)
+	m.runs, m.data = len(runs), article.NewData(m.catalog, runs, m.profiles)
 	if err := errors.Join(contentErr, resultsErr); err != nil {
 		if resultsErr == nil { // what is wrong in the articles that could be read
-			if _, more := content.Resolve(m.data); more != nil {
+			if _, more := m.content.Resolve(m.data); more != nil {
 				err = errors.Join(err, inDir(contentDir, more))
 			}
 		}
 		return m, usageError{err}
 	}
-	var err error
-	if m.pages, err = content.Resolve(m.data); err != nil {
-		return m, usageError{inDir(contentDir, err)}
-	}
 	return m, nil
+}
+
+// resolve makes the pages.
+func (m *material) resolve(contentDir string) error {
+	var err error
+	if m.pages, err = m.content.Resolve(m.data); err != nil {
+		return usageError{inDir(contentDir, err)}
+	}
+	return nil
 }
 
 // render makes all pages. With the profile quick, quick runs count too.
 func (f *renderFlags) render(s streams, results string, p experiments.Profile) error {
+	took := begin()
 	out := outFor(f.out, p)
-	m, err := readMaterial(f.content, results, p)
+	m, err := readFiles(f.content, results, p)
 	if err != nil {
 		return err
 	}
+	took.done("reading", "")
+	if err := m.resolve(f.content); err != nil {
+		return err
+	}
+	took.done("articles", "")
 	content, pages := m.content, m.pages
 	charts, err := chart.Open(f.bundle, drawings())
 	if err != nil {
@@ -155,7 +185,7 @@ func (f *renderFlags) render(s streams, results string, p experiments.Profile) e
 	}
 	in := site.Input{
 		Config: site.Config{Title: content.Site.Title, Author: content.Site.Author, Footer: content.Site.Footer, BaseURL: baseURL, Languages: content.Site.Languages},
-		Pages:  pages, Charts: charts, ECharts: charts.Script(), Tool: version,
+		Pages:  pages, ECharts: charts.Script(), Tool: version,
 	}
 	var published []string // runs
 	for _, p := range pages {
@@ -171,6 +201,13 @@ func (f *renderFlags) render(s streams, results string, p experiments.Profile) e
 			published = append(published, r.Run.ID)
 		}
 	}
+	took.done("earlier runs", "")
+	drawn, err := charts.DrawAll(figures(in))
+	if err != nil {
+		return err
+	}
+	in.Charts = drawn
+	took.done("charts", fmt.Sprintf(" (%d drawn, %d kept)", drawn.Made, drawn.Kept))
 	slices.Sort(published)
 	if in.Data, err = resultFiles(os.DirFS(results), slices.Compact(published)); err != nil {
 		return err
@@ -195,14 +232,19 @@ func (f *renderFlags) render(s streams, results string, p experiments.Profile) e
 	if err != nil {
 		return err
 	}
+	took.done("pages", "")
 	if err := site.Write(out, files); err != nil {
 		return err
 	}
+	took.done("writing", "")
 	missing := 0
 	for _, p := range pages {
 		missing += len(p.Unmet)
 	}
 	fmt.Fprintf(s.err, "%d pages in %s; open %s\n", len(pages), out, filepath.Join(out, "index.html"))
+	if f.timings {
+		fmt.Fprintf(s.err, "timings: %s\n", took)
+	}
 	if baseURL == "" {
 		fmt.Fprintf(s.err, "no base_url in site.yaml, so pages have no sitemap, no canonical links and no preview pictures: give it before publishing\n")
 	} else if len(lacking) > 0 {
@@ -214,6 +256,45 @@ func (f *renderFlags) render(s streams, results string, p experiments.Profile) e
 		fmt.Fprintf(s.err, "%d references have no number and read \"not measured\"\n", missing)
 	}
 	return nil
+}
+
+// figures are those of all pages, as they are drawn.
+func figures(in site.Input) []chart.Figure {
+	pages := slices.Clone(in.Pages)
+	for _, e := range in.Earlier {
+		pages = append(pages, e.Page)
+	}
+	var all []chart.Figure
+	for _, p := range pages {
+		for _, b := range p.Blocks {
+			if b.Figure != nil {
+				all = append(all, b.Figure.Wide, b.Figure.Narrow)
+			}
+		}
+	}
+	return all
+}
+
+// timings is how long the parts of a render took.
+type timings struct {
+	start, last time.Time
+	parts       []string
+}
+
+func begin() *timings {
+	now := time.Now()
+	return &timings{start: now, last: now}
+}
+
+// done ends a part; the note says what it did.
+func (t *timings) done(part, note string) {
+	now := time.Now()
+	t.parts = append(t.parts, fmt.Sprintf("%s %d ms%s", part, now.Sub(t.last).Milliseconds(), note))
+	t.last = now
+}
+
+func (t *timings) String() string {
+	return fmt.Sprintf("%s; together %d ms", strings.Join(t.parts, ", "), t.last.Sub(t.start).Milliseconds())
 }
 
 // drawings is where charts are kept that are drawn; "" where there is no such place.

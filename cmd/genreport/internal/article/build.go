@@ -23,19 +23,8 @@ import (
 func (c Content) Resolve(d Data) ([]Page, error) {
 	all, errs := make([]Page, len(c.articles)), make([]error, len(c.articles))
 	var wg sync.WaitGroup
-	for _, slug := range c.slugs() {
-		wg.Go(func() {
-			var known leads
-			for i, s := range c.articles {
-				if s.slug != slug {
-					continue
-				}
-				if len(known.cited) == 0 {
-					known = s.likely(d)
-				}
-				all[i], known, errs[i] = s.resolve(d, known)
-			}
-		})
+	for i, s := range c.articles {
+		wg.Go(func() { all[i], _, errs[i] = s.resolve(d, s.likely(d)) })
 	}
 	wg.Wait()
 	var pages []Page
@@ -51,19 +40,18 @@ func (c Content) Resolve(d Data) ([]Page, error) {
 // and later are those with it. Pages that the run has nothing for are the later
 // ones; of a page that nothing had been measured for there is only its name.
 func (c Content) ResolveBefore(d Data, added measure.Recorded, later []Page) ([]Page, error) {
-	pages := slices.Clone(later)
-	var errs []error
+	pages, errs := slices.Clone(later), make([]error, len(later))
+	var wg sync.WaitGroup
 	for i, s := range c.articles { // one page each: all could be resolved
 		switch p := later[i]; {
 		case !p.asked.needs(added):
 		case !slices.ContainsFunc(d.runs, p.asked.has):
 			pages[i] = Page{Slug: p.Slug, Lang: p.Lang, Series: p.Series, Number: p.Number, Aside: p.Aside, ForAuthors: p.ForAuthors, asked: p.asked}
 		default:
-			var err error
-			pages[i], _, err = s.resolve(d, s.likely(d))
-			errs = append(errs, err)
+			wg.Go(func() { pages[i], _, errs[i] = s.resolve(d, s.likely(d)) })
 		}
 	}
+	wg.Wait()
 	return pages, errors.Join(errs...)
 }
 
@@ -77,17 +65,6 @@ func (a asked) has(rec measure.Recorded) bool {
 }
 
 func (a asked) needs(rec measure.Recorded) bool { return a.anyRun || a.has(rec) }
-
-// slugs are those of the articles, in their order.
-func (c Content) slugs() []string {
-	var all []string
-	for _, s := range c.articles {
-		if !slices.Contains(all, s.slug) {
-			all = append(all, s.slug)
-		}
-	}
-	return all
-}
 
 // leads are what the numbers of a page come from: known once they all are looked
 // up, and asked for by what stands before them.

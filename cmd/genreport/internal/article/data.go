@@ -77,7 +77,7 @@ func (d Data) all() []measure.Recorded {
 
 // NewData takes the runs whose profile is one of profiles.
 func NewData(catalog Catalog, runs []measure.Recorded, profiles []string) Data {
-	d := Data{catalog: catalog, profiles: profiles, memo: &memo{made: map[string]any{}}}
+	d := Data{catalog: catalog, profiles: profiles, memo: &memo{made: map[string]*answer{}}}
 	for _, r := range runs {
 		if slices.Contains(profiles, r.Run.Profile) {
 			d.runs = append(d.runs, r)

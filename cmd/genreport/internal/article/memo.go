@@ -10,7 +10,13 @@ import (
 // again after every change.
 type memo struct {
 	mu   sync.Mutex
-	made map[string]any
+	made map[string]*answer
+}
+
+// answer is worked out once, also where several pages ask for it at the same time.
+type answer struct {
+	once  sync.Once
+	value any
 }
 
 // remember is what work gives for a question, which tells all that it depends on.
@@ -20,14 +26,12 @@ func remember[T any](m *memo, work func() T, question ...any) T {
 	}
 	key := fmt.Sprintf("%T %+v", *new(T), question)
 	m.mu.Lock()
-	known, ok := m.made[key]
-	m.mu.Unlock()
-	if ok {
-		return known.(T)
+	a := m.made[key]
+	if a == nil {
+		a = &answer{}
+		m.made[key] = a
 	}
-	v := work()
-	m.mu.Lock()
-	m.made[key] = v
 	m.mu.Unlock()
-	return v
+	a.once.Do(func() { a.value = work() })
+	return a.value.(T)
 }

@@ -10,11 +10,15 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"genreport/cmd/genreport/internal/minify"
@@ -44,6 +48,7 @@ func Open(bundle, dir string) (*Cache, error) {
 		return nil, err
 	}
 	h := sha256.New()
+	h.Write([]byte(drawingHead)) // another program, which keeps drawings in another form, has its own
 	h.Write(script)
 	if err := fs.WalkDir(program, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -73,44 +78,121 @@ func (c *Cache) Script() []byte { return c.script }
 
 // Draw gives the drawing of a figure.
 func (c *Cache) Draw(f Figure) (Drawing, error) {
-	f, err := ready(f)
+	f, key, err := c.ready(f)
 	if err != nil {
 		return Drawing{}, err
 	}
-	path, err := c.path(f)
-	if err != nil {
-		return Drawing{}, fmt.Errorf("draw figure %q: %w", f.ID, err)
-	}
-	if d, ok := c.kept(path); ok {
-		return d, nil
-	}
-	r, err := c.start() // only now: with all drawings kept ECharts need not start
-	if err != nil {
-		return Drawing{}, err
-	}
-	d, err := r.Draw(f)
-	if err == nil {
-		c.keep(path, d)
-	}
+	d, _, err := c.draw(f, key, c.start)
 	return d, err
 }
 
-// path is where the drawing of a figure is kept.
-func (c *Cache) path(f Figure) (string, error) {
-	if c.dir == "" {
-		return "", nil
+// Drawn is the drawings of many figures.
+type Drawn struct {
+	Kept, Made int // how many there were, and how many had to be drawn
+	cache      *Cache
+	all        map[string]*drawn // by key
+}
+
+type drawn struct {
+	figure Figure
+	Drawing
+	kept bool
+	err  error
+}
+
+// DrawAll draws figures, as many at once as there are cores, each once however often it is among them.
+func (c *Cache) DrawAll(figures []Figure) (Drawn, error) {
+	out := Drawn{cache: c, all: map[string]*drawn{}}
+	for _, f := range figures {
+		f, key, err := c.ready(f)
+		if err != nil {
+			return out, err
+		}
+		out.all[key] = &drawn{figure: f}
+	}
+	keys := slices.Sorted(maps.Keys(out.all))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for n := range min(runtime.GOMAXPROCS(0), len(keys)) {
+		start := c.start
+		if n > 0 { // a renderer draws one figure at a time
+			start = sync.OnceValues(func() (*Renderer, error) { return New(c.script) })
+		}
+		wg.Go(func() {
+			for i := next.Add(1); int(i) <= len(keys); i = next.Add(1) {
+				d := out.all[keys[i-1]]
+				d.Drawing, d.kept, d.err = c.draw(d.figure, keys[i-1], start)
+			}
+		})
+	}
+	wg.Wait()
+	var errs []error
+	for _, key := range keys {
+		d := out.all[key]
+		errs = append(errs, d.err)
+		if d.kept {
+			out.Kept++
+		} else {
+			out.Made++
+		}
+	}
+	return out, errors.Join(errs...)
+}
+
+// Draw gives the drawing of a figure, which is made now if it was not among those of DrawAll.
+func (d Drawn) Draw(f Figure) (Drawing, error) {
+	f, key, err := d.cache.ready(f)
+	if err != nil {
+		return Drawing{}, err
+	}
+	if known := d.all[key]; known != nil {
+		return known.Drawing, nil
+	}
+	return d.cache.Draw(f)
+}
+
+func (c *Cache) draw(f Figure, key string, start func() (*Renderer, error)) (d Drawing, kept bool, err error) {
+	path := c.path(key)
+	if d, ok := c.kept(path); ok {
+		return d, true, nil
+	}
+	r, err := start() // only now: with all drawings kept ECharts need not start
+	if err != nil {
+		return d, false, err
+	}
+	if d, err = r.Draw(f); err == nil {
+		c.keep(path, d)
+	}
+	return d, false, err
+}
+
+// ready makes a figure ready, and the key of it and of what draws it.
+func (c *Cache) ready(f Figure) (Figure, string, error) {
+	f, err := ready(f)
+	if err != nil {
+		return f, "", err
 	}
 	figure, err := json.Marshal(f)
 	if err != nil {
-		return "", err
+		return f, "", fmt.Errorf("draw figure %q: %w", f.ID, err)
 	}
 	h := sha256.New()
 	h.Write(c.base)
 	h.Write(figure)
-	return filepath.Join(c.dir, hex.EncodeToString(h.Sum(nil))+".drawing"), nil
+	return f, hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// A kept drawing is the hash of what follows, in hexadecimal, a newline, and the drawing as JSON.
+// path is where the drawing with a key is kept; "" where nothing is.
+func (c *Cache) path(key string) string {
+	if c.dir == "" {
+		return ""
+	}
+	return filepath.Join(c.dir, key+".drawing")
+}
+
+// A kept drawing is two lines, the hash in hexadecimal of what follows, and the width, the height and the length of the SVG; then the SVG
+// and the option as they are: to read them from JSON would take longer than all else that is done with them.
+const drawingHead = "%d %d %d"
 
 func (c *Cache) kept(path string) (Drawing, bool) {
 	var d Drawing
@@ -123,9 +205,15 @@ func (c *Cache) kept(path string) (Drawing, bool) {
 	}
 	sum, body, _ := bytes.Cut(content, []byte("\n"))
 	want := sha256.Sum256(body)
-	if string(sum) != hex.EncodeToString(want[:]) || json.Unmarshal(body, &d) != nil {
+	if string(sum) != hex.EncodeToString(want[:]) {
+		return d, false
+	}
+	head, rest, _ := bytes.Cut(body, []byte("\n"))
+	var svg int
+	if _, err := fmt.Sscanf(string(head), drawingHead, &d.Width, &d.Height, &svg); err != nil || svg < 0 || svg > len(rest) {
 		return Drawing{}, false
 	}
+	d.SVG, d.Option = string(rest[:svg]), rest[svg:]
 	if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) > 24*time.Hour {
 		now := time.Now()
 		_ = os.Chtimes(path, now, now) // it is in use; if that can't be said, it is drawn again one day
@@ -138,10 +226,7 @@ func (c *Cache) keep(path string, d Drawing) {
 	if path == "" {
 		return
 	}
-	body, err := json.Marshal(d)
-	if err != nil {
-		return
-	}
+	body := slices.Concat(fmt.Appendf(nil, drawingHead+"\n", d.Width, d.Height, len(d.SVG)), []byte(d.SVG), d.Option)
 	sum := sha256.Sum256(body)
 	if os.MkdirAll(c.dir, 0o755) != nil {
 		return

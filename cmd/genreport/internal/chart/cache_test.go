@@ -36,6 +36,16 @@ func mustDraw(t *testing.T, c *Cache, f Figure) Drawing {
 	return d
 }
 
+// kept is where the drawing of a figure is kept.
+func kept(t *testing.T, c *Cache, f Figure) string {
+	t.Helper()
+	_, key, err := c.ready(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.path(key)
+}
+
 func TestUnchangedFiguresAreNotDrawnAgain(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	c, n := counted(t, dir)
@@ -74,9 +84,7 @@ func TestUnchangedFiguresAreNotDrawnAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, _ := c.path(clean(bars()))
-	q, _ := o.path(clean(bars()))
-	if p == q {
+	if kept(t, c, bars()) == kept(t, o, bars()) {
 		t.Error("another ECharts' drawings are taken")
 	}
 }
@@ -85,10 +93,7 @@ func TestDamagedDrawingsAreMadeAnew(t *testing.T) {
 	dir := t.TempDir()
 	c, n := counted(t, dir)
 	want := mustDraw(t, c, bars())
-	path, err := c.path(clean(bars()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := kept(t, c, bars())
 	whole, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -154,8 +159,7 @@ func TestOldDrawingsGo(t *testing.T) {
 	c, _ := counted(t, dir)
 	mustDraw(t, c, bars())
 	mustDraw(t, c, lines())
-	old, _ := c.path(clean(bars()))
-	used, _ := c.path(clean(lines()))
+	old, used := kept(t, c, bars()), kept(t, c, lines())
 	stray := filepath.Join(dir, "notes.txt")
 	if err := os.WriteFile(stray, nil, 0o644); err != nil {
 		t.Fatal(err)
@@ -172,5 +176,55 @@ func TestOldDrawingsGo(t *testing.T) {
 		if _, err := os.Stat(p); (err == nil) != there {
 			t.Errorf("%s: there is %v", filepath.Base(p), err == nil)
 		}
+	}
+}
+
+// Many figures are drawn as one by one, each once; and none of them again.
+func TestDrawAll(t *testing.T) {
+	dir := t.TempDir()
+	narrow := bars()
+	narrow.Width = 360
+	figures := []Figure{bars(), lines(), narrow, lines()}
+	var want []Drawing
+	for _, f := range figures {
+		d, err := renderer(t).Draw(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, d)
+	}
+	for run, drawn := range []int{3, 0} {
+		c, err := Open(bundle, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := c.DrawAll(figures)
+		if err != nil || all.Made != drawn || all.Kept != 3-drawn {
+			t.Errorf("run %d: %d made and %d kept, %v; want %d and %d", run, all.Made, all.Kept, err, drawn, 3-drawn)
+		}
+		c.start = func() (*Renderer, error) {
+			t.Errorf("run %d: a figure is drawn that was among all", run)
+			return renderer(t), nil
+		}
+		for i, f := range figures {
+			if d, err := all.Draw(f); err != nil || !reflect.DeepEqual(d, want[i]) {
+				t.Errorf("run %d: drawing %d is another: %v", run, i, err)
+			}
+		}
+	}
+	c, _ := counted(t, dir)
+	other := lines()
+	other.Series[0].Name = "other"
+	none, err := c.DrawAll(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d, err := none.Draw(other); err != nil || d.SVG == "" {
+		t.Errorf("a figure that was not among all: %v", err)
+	}
+	bad := bars()
+	bad.ID = ""
+	if _, err := c.DrawAll([]Figure{bars(), bad}); err == nil {
+		t.Error("no error of a figure without id")
 	}
 }

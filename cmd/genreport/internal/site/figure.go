@@ -97,7 +97,7 @@ func (b *builder) figure(in article.Figure, number int, t text, links *linker) (
 	page := strings.TrimSuffix(links.from, ".html")
 	to := func(ext string, content []byte) file {
 		p := page + "/figures/" + name + ext
-		b.files[p] = content
+		b.put(p, content)
 		return file{b.link(links.from, p), path.Base(page) + "-" + name + ext}
 	}
 	if len(in.Numbers.Points) > 0 {
@@ -149,6 +149,6 @@ func (b *builder) chartScripts(from string) (chartScripts, error) {
 func (b *builder) asset(name string, content []byte) string {
 	base, ext, _ := strings.Cut(name, ".")
 	p := "assets/" + base + "." + digest(content) + "." + ext
-	b.files[p] = content
+	b.put(p, content)
 	return p
 }

@@ -21,6 +21,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"genreport/cmd/genreport/internal/article"
 	"genreport/cmd/genreport/internal/chart"
@@ -37,7 +38,7 @@ type Config struct {
 	Languages []string            // "zh", "en"; the first is the one of the root page's frame
 }
 
-// Charts draws figures.
+// Charts draws figures, several at once.
 type Charts interface {
 	Draw(chart.Figure) (chart.Drawing, error)
 }
@@ -80,7 +81,8 @@ type builder struct {
 	texts       map[string]text
 	pages       map[string]bool // paths of the articles
 	templates   *template.Template
-	demo        string // path; "" where no page has a demonstration
+	demo        string     // path; "" where no page has a demonstration
+	mu          sync.Mutex // of files, while articles are made at once
 	files       map[string][]byte
 	style, icon string // paths
 	script      string
@@ -184,9 +186,21 @@ func digest(content []byte) string {
 	return hex.EncodeToString(sum[:])[:10]
 }
 
-func pagePath(p article.Page) string    { return p.Lang + "/" + p.Slug + ".html" }
-func indexPath(lang string) string      { return lang + "/index.html" }
-func (b *builder) isFile(p string) bool { _, ok := b.files[p]; return ok }
+func pagePath(p article.Page) string { return p.Lang + "/" + p.Slug + ".html" }
+func indexPath(lang string) string   { return lang + "/index.html" }
+
+func (b *builder) isFile(p string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_, ok := b.files[p]
+	return ok
+}
+
+func (b *builder) put(p string, content []byte) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.files[p] = content
+}
 
 // root lists the articles of all languages, for visitors who named none.
 func (b *builder) root() error {
@@ -233,21 +247,21 @@ func (b *builder) notFound() error {
 	}{f, b.lists(path)})
 }
 
+// articles are made at once, since each takes one core.
 func (b *builder) articles() error {
-	for _, p := range b.in.Pages {
-		if err := b.page(p, pagePath(p), ""); err != nil {
-			return err
-		}
+	errs := make([]error, len(b.in.Pages)+len(b.in.Earlier))
+	var all sync.WaitGroup
+	for i, p := range b.in.Pages {
+		all.Go(func() { errs[i] = b.page(p, pagePath(p), "") })
 		if !p.Draft {
 			b.listed = append(b.listed, listed{path: pagePath(p), same: b.sameArticle(p.Slug), changed: measured(p)})
 		}
 	}
-	for _, e := range b.in.Earlier {
-		if err := b.page(e.Page, e.path(), e.Run); err != nil {
-			return err
-		}
+	for i, e := range b.in.Earlier {
+		all.Go(func() { errs[len(b.in.Pages)+i] = b.page(e.Page, e.path(), e.Run) })
 	}
-	return nil
+	all.Wait()
+	return errors.Join(errs...)
 }
 
 // page writes an article, as today's or as the given earlier run made it.
@@ -274,7 +288,7 @@ func (b *builder) render(name, path string, data any) error {
 	if err := b.templates.ExecuteTemplate(&out, name, data); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	b.files[path] = out.Bytes()
+	b.put(path, out.Bytes())
 	return nil
 }
 

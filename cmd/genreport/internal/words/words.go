@@ -5,6 +5,7 @@ package words
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // number is a run of digits that is no part of a word, or that an ordinal
@@ -56,7 +57,7 @@ func lookUp(known map[string]string, text string) (string, bool) {
 
 // chinese is the Chinese of English texts. A number in either is #, in the same
 // order. A text that changes in English is no longer found, rather than wrong.
-func chinese() map[string]string {
+var chinese = sync.OnceValue(func() map[string]string {
 	return map[string]string{
 		// Descriptions of metrics.
 		"#th percentile of the time from the intended send to the confirm, before consumers start":                                                        "从预定的发送时刻到收到确认的时间的第 # 百分位，消费者启动之前",
@@ -216,4 +217,4 @@ func chinese() map[string]string {
 		"virtual machine": "虚拟机",
 		"the machine was not steady: the rate of the control load moved by up to # % within the run, more than # %": "机器状态不稳：测量期间对照负载的速率最多变动了 #%，超过 #%",
 	}
-}
+})
