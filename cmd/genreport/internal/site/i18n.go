@@ -1,6 +1,10 @@
 package site
 
-import "fmt"
+import (
+	"fmt"
+
+	"genreport/cmd/genreport/internal/claim"
+)
 
 // text is every string of a page that isn't the article's own, in one
 // language. Both languages put a space between Han and Latin script, as the
@@ -27,7 +31,8 @@ type text struct {
 	ClaimExpected                  string // takes a verdict
 	ClaimHolds, ClaimFails         string
 	ClaimUndecided, ClaimCases     string
-	CaseOne, CaseMany              string // the latter takes a number
+	ClaimCounts                    map[claim.Verdict][2]string // of one and of several; each takes a number
+	CaseOne, CaseMany              string                      // the latter takes a number
 	Range, Interval, Samples       string
 	Outlier                        string // behind a sample that lies far from the others
 	NotMeasured, Open, Close       string
@@ -85,7 +90,8 @@ func ui(lang string) (text, error) {
 			Claims: "断言", ClaimsText: "正文里带有 ✓、✗ 或 ? 的句子各是一条断言：措辞由测量结果决定，连同离散程度和机器的漂移一起判断。",
 			ClaimTested: "检验的内容", ClaimVerdict: "结论", ClaimExpected: "本文按“%s”写成", ClaimCases: "样本：",
 			ClaimHolds: "成立", ClaimFails: "不成立", ClaimUndecided: "未定",
-			CaseOne: "1 组", CaseMany: "%d 组",
+			ClaimCounts: map[claim.Verdict][2]string{claim.Holds: {"%d 条成立", "%d 条成立"}, claim.Fails: {"%d 条不成立", "%d 条不成立"}, claim.Undecided: {"%d 条未定", "%d 条未定"}},
+			CaseOne:     "1 组", CaseMany: "%d 组",
 			Range: "范围", Interval: "95% 区间", Samples: "各次", Outlier: "（离群，照计）",
 			NotMeasured: "未测量", Open: "（", Close: "）",
 			Run: "测量批次", Profile: "档位", Date: "时间", Machine: "机器", Broker: "broker", Client: "客户端", Tool: "工具",
@@ -129,7 +135,8 @@ func ui(lang string) (text, error) {
 			Claims: "Claims", ClaimsText: "Each sentence with a ✓, ✗ or ? is a claim: the results choose its wording, with their spread and the machine's drift taken into account.",
 			ClaimTested: "what is tested", ClaimVerdict: "verdict", ClaimExpected: "the article is written for: %s", ClaimCases: "samples: ",
 			ClaimHolds: "holds", ClaimFails: "does not hold", ClaimUndecided: "undecided",
-			CaseOne: "1 case", CaseMany: "%d cases",
+			ClaimCounts: map[claim.Verdict][2]string{claim.Holds: {"%d holds", "%d hold"}, claim.Fails: {"%d does not hold", "%d do not hold"}, claim.Undecided: {"%d undecided", "%d undecided"}},
+			CaseOne:     "1 case", CaseMany: "%d cases",
 			Range: "range", Interval: "95% interval", Samples: "samples", Outlier: "(outlier, counted)",
 			NotMeasured: "not measured", Open: " (", Close: ")",
 			Run: "Run", Profile: "Profile", Date: "Time", Machine: "Machine", Broker: "Brokers", Client: "Clients", Tool: "Tool",

@@ -19,6 +19,7 @@ import (
 
 	"genreport/cmd/genreport/internal/article"
 	"genreport/cmd/genreport/internal/chart"
+	"genreport/cmd/genreport/internal/claim"
 	"genreport/measure"
 )
 
@@ -690,5 +691,19 @@ func TestWriteThroughLink(t *testing.T) {
 	}
 	if b, err := os.ReadFile(filepath.Join(real, "index.html")); err != nil || string(b) != "x" {
 		t.Error(string(b), err)
+	}
+}
+
+// The claims are folded away below how many there are of each verdict.
+func TestClaimCounts(t *testing.T) {
+	claims := []article.Claim{{Verdict: claim.Holds}, {Verdict: claim.Fails}, {Verdict: claim.Holds}}
+	for lang, want := range map[string]string{"en": "2 hold, 1 does not hold", "zh": "2 条成立\uff0c1 条不成立"} {
+		words, err := ui(lang)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := claimCounts(claims, words); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }

@@ -34,6 +34,7 @@ type articleView struct {
 	Blocks        []block
 	ErrataID      string
 	ClaimsID      string
+	ClaimCounts   string
 	GivenID       string
 	Claims        []claimRow
 	Earlier       string // notice that the page is of an earlier run; "" for today's
@@ -193,6 +194,7 @@ func (b *builder) article(p article.Page, path, earlier string) (articleView, er
 	}
 	if v.Claims != nil {
 		v.ClaimsID = "_claims"
+		v.ClaimCounts = claimCounts(p.Claims, t)
 		v.Contents = append(v.Contents, article.Heading{ID: v.ClaimsID, Text: t.Claims})
 	}
 	if len(p.Given) > 0 {
@@ -208,6 +210,27 @@ func (b *builder) article(p article.Page, path, earlier string) (articleView, er
 		v.Contents = append(v.Contents, article.Heading{ID: v.EvidenceID, Text: t.Evidence})
 	}
 	return v, errors.Join(links.errs...)
+}
+
+// claimCounts tells how many claims have each verdict, those that none has left out.
+func claimCounts(claims []article.Claim, t text) string {
+	var all []string
+	for _, v := range claim.Verdicts() {
+		n := 0
+		for _, c := range claims {
+			if c.Verdict == v {
+				n++
+			}
+		}
+		switch words := t.ClaimCounts[v]; n {
+		case 0:
+		case 1:
+			all = append(all, fmt.Sprintf(words[0], n))
+		default:
+			all = append(all, fmt.Sprintf(words[1], n))
+		}
+	}
+	return strings.Join(all, t.Comma)
 }
 
 // schemas are the files that describe the result files.
