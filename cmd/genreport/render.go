@@ -184,7 +184,7 @@ func (f *renderFlags) render(s streams, results string, p experiments.Profile) e
 		baseURL = f.baseURL
 	}
 	in := site.Input{
-		Config: site.Config{Title: content.Site.Title, Author: content.Site.Author, Footer: content.Site.Footer, BaseURL: baseURL, Languages: content.Site.Languages},
+		Config: site.Config{Title: content.Site.Title, Author: content.Site.Author, Footer: content.Site.Footer, BaseURL: baseURL, License: content.Site.License, Languages: content.Site.Languages},
 		Pages:  pages, ECharts: charts.Script(), Tool: version,
 	}
 	var published []string // runs
@@ -246,7 +246,7 @@ func (f *renderFlags) render(s streams, results string, p experiments.Profile) e
 		fmt.Fprintf(s.err, "timings: %s\n", took)
 	}
 	if baseURL == "" {
-		fmt.Fprintf(s.err, "no base_url in site.yaml, so pages have no sitemap, no canonical links and no preview pictures: give it before publishing\n")
+		fmt.Fprintf(s.err, "no base_url in site.yaml, so pages have no sitemap, no canonical links and no preview pictures, and 404.html has no style below a path: give it before publishing\n")
 	} else if len(lacking) > 0 {
 		fmt.Fprintf(s.err, "%d pages have no preview picture of what they say now: run `make social`\n", len(lacking))
 	}

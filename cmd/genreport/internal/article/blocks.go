@@ -348,12 +348,13 @@ func (r *resolver) figure(id string, d figureDeclared, w figureWords) (*Figure, 
 	return f, nil
 }
 
-// described adds to what an author says of a figure, for those who can't see it, what the chart says by signs: which points are the
+// described adds to what an author says of a figure, for those who can't see it, what the chart says by signs and small print: the
+// name of the vertical axis with its unit, which points are the
 // clients' rather than the broker's, and which failed or were not measured. A gap that the figure is about its author has told of.
 func (r *resolver) described(alt string, wide chart.Figure, f Figure) string {
-	bound, lacking, colon, semicolon, comma, stop, space := "Client-bound (†)", "Without a number", ": ", "; ", ", ", ".", " "
+	vertical, bound, lacking, colon, semicolon, comma, stop, space := "Vertical axis", "Client-bound (†)", "Without a number", ": ", "; ", ", ", ".", " "
 	if r.lang == "zh" {
-		bound, lacking, colon, semicolon, comma, stop, space = "受限于客户端（†）", "没有数值", "：", "；", "，", "。", ""
+		vertical, bound, lacking, colon, semicolon, comma, stop, space = "纵轴", "受限于客户端（†）", "没有数值", "：", "；", "，", "。", ""
 	}
 	var marked, missing []string
 	for _, m := range f.Marked {
@@ -376,6 +377,9 @@ func (r *resolver) described(alt string, wide chart.Figure, f Figure) string {
 		}
 	}
 	said := alt
+	if wide.YTitle != "" { // its letters are drawn, and a picture's letters are not read out
+		said += space + vertical + colon + wide.YTitle + stop
+	}
 	for _, part := range []struct {
 		what string
 		all  []string

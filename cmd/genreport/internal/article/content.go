@@ -20,6 +20,7 @@ type Site struct {
 	Title     map[string]string   `yaml:"title"` // by language
 	Author    string              `yaml:"author"`
 	BaseURL   string              `yaml:"base_url"`
+	License   string              `yaml:"license"`
 	Languages []string            `yaml:"languages"`
 	Footer    map[string][]string `yaml:"footer"` // lines by language
 }

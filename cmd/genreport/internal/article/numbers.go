@@ -269,7 +269,7 @@ const maxTableRows = 40
 func tableStep(seconds int) int {
 	for power := 1; ; power *= 10 {
 		for _, m := range []int{1, 2, 5} {
-			if step := m * power; step >= 5 && seconds <= step*maxTableRows {
+			if step := m * power; seconds <= step*maxTableRows {
 				return step
 			}
 		}

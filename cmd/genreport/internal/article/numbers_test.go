@@ -25,7 +25,7 @@ func TestWiden(t *testing.T) {
 }
 
 func TestTableStep(t *testing.T) {
-	for seconds, want := range map[int]int{1: 5, 200: 5, 201: 10, 401: 20, 801: 50, 2001: 100, 100000: 5000} {
+	for seconds, want := range map[int]int{1: 1, 8: 1, 40: 1, 41: 2, 80: 2, 81: 5, 200: 5, 201: 10, 401: 20, 801: 50, 2001: 100, 100000: 5000} {
 		if got := tableStep(seconds); got != want {
 			t.Errorf("%d seconds: every %d, want %d", seconds, got, want)
 		}

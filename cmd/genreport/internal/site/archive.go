@@ -28,8 +28,8 @@ func (b *builder) archive() error {
 		path, t := archivePath(lang), b.texts[lang]
 		f := b.frame(path, t.Archive, t.ArchiveText, lang)
 		f.Switch = b.languages(path, lang, archivePath)
-		b.addressed(&f, path, archivePath)
-		b.listed = append(b.listed, listed{path: path, same: archivePath, changed: date(b.in.Runs[len(b.in.Runs)-1].Run.Started)})
+		b.addressed(&f, path, inLanguages{same: archivePath})
+		b.listed = append(b.listed, listed{path: path, in: inLanguages{same: archivePath}, changed: date(b.in.Runs[len(b.in.Runs)-1].Run.Started)})
 		links := linker{b: b, from: path}
 		var runs []archived
 		for _, rec := range slices.Backward(b.in.Runs) {

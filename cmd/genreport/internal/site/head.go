@@ -2,6 +2,7 @@ package site
 
 import (
 	"encoding/xml"
+	"html"
 	"html/template"
 	"slices"
 	"strings"
@@ -27,32 +28,63 @@ type neighbour struct {
 	Number              int
 }
 
-// addressed gives the page at path its addresses; same is the path of the same
-// page in each language.
-func (b *builder) addressed(f *frame, path string, same func(lang string) string) {
+// inLanguages tells where a page is in each language.
+type inLanguages struct {
+	same  func(lang string) string // its path; "" where it has none
+	other string                   // for readers of none of them; "": English where there is any
+}
+
+// lists are the lists of articles: who reads none of the languages chooses on the root page.
+func lists() inLanguages { return inLanguages{same: indexPath, other: "index.html"} }
+
+// addressed gives the page at path its addresses.
+func (b *builder) addressed(f *frame, path string, in inLanguages) {
 	f.Canonical = b.absolute(path)
 	f.Social.URL = f.Canonical
-	f.Alternates = b.alternates(same)
+	f.Alternates = b.alternates(in)
+}
+
+// pictured gives a list of articles the preview picture of the first one that has any.
+func (b *builder) pictured(f *frame, lang string) {
+	for _, p := range b.in.Pages {
+		if p.Lang == lang && !p.Aside && f.Social.Picture == "" {
+			f.Social.Picture, f.Social.PictureText = b.picture(p)
+		}
+	}
+}
+
+// picture is the address of an article's preview picture, and what it shows in words; "" where there is none.
+func (b *builder) picture(p article.Page) (address, text string) {
+	c := b.card(p)
+	if b.base == nil || b.in.Pictures[c.file()] == nil {
+		return "", ""
+	}
+	b.put(c.path(), b.in.Pictures[c.file()])
+	text = p.Title
+	for _, h := range c.Headlines {
+		text += " · " + html.UnescapeString(plain(h.Value)+" "+plain(h.Label))
+	}
+	return b.absolute(c.path()), text
 }
 
 // alternates are the same page in each language, itself included, and the one
-// for readers of none of them: English where there is any.
-func (b *builder) alternates(same func(lang string) string) []alternate {
+// for readers of none of them.
+func (b *builder) alternates(in inLanguages) []alternate {
 	if b.base == nil {
 		return nil
 	}
 	var all []alternate
-	fallback := ""
+	other := in.other
 	for _, lang := range b.in.Languages {
-		if path := same(lang); path != "" {
+		if path := in.same(lang); path != "" {
 			all = append(all, alternate{b.texts[lang].Tag, b.absolute(path)})
-			if fallback == "" || lang == "en" {
-				fallback = b.absolute(path)
+			if in.other == "" && (other == "" || lang == "en") {
+				other = path
 			}
 		}
 	}
-	if fallback != "" {
-		all = append(all, alternate{"x-default", fallback})
+	if other != "" {
+		all = append(all, alternate{"x-default", b.absolute(other)})
 	}
 	return all
 }
@@ -80,19 +112,15 @@ func (b *builder) around(v *articleView, p article.Page, path, earlier string) {
 	}
 	if earlier != "" {
 		v.NoIndex, v.Earlier, v.Today = true, t.EarlierNotice, b.link(path, pagePath(p))
-		v.Canonical = b.absolute(pagePath(p))
-		return
+		return // without a canonical address: it is a page of its own, only not for search engines
 	}
 	v.NoIndex = p.Draft
-	b.addressed(&v.frame, path, same)
+	b.addressed(&v.frame, path, inLanguages{same: same})
 	if p.Aside {
 		return
 	}
 	v.Social.Type, v.Social.Published = "article", v.Measured
-	if c := b.card(p); b.base != nil && b.in.Pictures[c.file()] != nil {
-		b.files[c.path()] = b.in.Pictures[c.file()]
-		v.Social.Picture, v.Social.PictureText = b.absolute(c.path()), p.Title
-	}
+	v.Social.Picture, v.Social.PictureText = b.picture(p)
 	v.Data = b.structured(p, v.frame)
 	series := slices.DeleteFunc(slices.Clone(b.in.Pages), func(o article.Page) bool {
 		return o.Lang != p.Lang || o.Aside || o.Series != p.Series
@@ -134,8 +162,11 @@ type node = map[string]any
 func (b *builder) structured(p article.Page, f frame) node {
 	text := node{"@type": "Article", "headline": p.Title, "description": p.Summary, "inLanguage": f.Tag,
 		"isPartOf": node{"@type": "WebSite", "name": f.SiteTitle}}
-	data := node{"@type": "Dataset", "name": p.Title + " · " + f.UI.DatasetName, "description": f.UI.DatasetText + " " + p.Question + " " + p.Summary,
-		"inLanguage": f.Tag, "isAccessibleForFree": true, "measurementTechnique": f.UI.Tagline}
+	data := node{"@type": "Dataset", "name": p.Title + " · " + f.UI.DatasetName, "description": sentences(p.Lang, f.UI.DatasetText, p.Question, p.Summary),
+		"inLanguage": f.Tag, "isAccessibleForFree": true, "measurementTechnique": f.UI.Technique}
+	if b.in.License != "" {
+		text["license"], data["license"] = b.in.License, b.in.License
+	}
 	if f.Author != "" {
 		author := node{"@type": "Organization", "name": f.Author}
 		text["author"], data["creator"] = author, author
@@ -177,6 +208,14 @@ func (b *builder) structured(p article.Page, f frame) node {
 	return node{"@context": "https://schema.org", "@graph": all}
 }
 
+// sentences puts sentences one behind the other; Chinese has no space between them.
+func sentences(lang string, all ...string) string {
+	if lang == "zh" {
+		return strings.Join(all, "")
+	}
+	return strings.Join(all, " ")
+}
+
 // filesOf are the published result files of a run, run.json first.
 func (b *builder) filesOf(run string) []string {
 	var all []string
@@ -194,7 +233,7 @@ func (b *builder) filesOf(run string) []string {
 // listed is a page that search engines are told of.
 type listed struct {
 	path    string
-	same    func(lang string) string
+	in      inLanguages
 	changed string // date; "" where it isn't known
 }
 
@@ -224,7 +263,7 @@ func (b *builder) forCrawlers() error {
 		m := siteMap{Links: "http://www.w3.org/1999/xhtml"}
 		for _, l := range b.listed {
 			p := mapPage{Address: b.absolute(l.path), Changed: l.changed}
-			for _, a := range b.alternates(l.same) {
+			for _, a := range b.alternates(l.in) {
 				p.Alternates = append(p.Alternates, mapLink{"alternate", a.Tag, a.Href})
 			}
 			m.Pages = append(m.Pages, p)

@@ -67,7 +67,7 @@ func TestHead(t *testing.T) {
 		t.Errorf("without a base URL: %v", g)
 	}
 
-	in.BaseURL = "https://example.org/sub"
+	in.BaseURL, in.License = "https://example.org/sub", "https://example.org/licence"
 	cards, err := Cards(in)
 	if err != nil || len(cards) != 2 {
 		t.Fatalf("%d cards, %v", len(cards), err)
@@ -103,6 +103,24 @@ func TestHead(t *testing.T) {
 	}
 	if !strings.Contains(string(page), `<link rel="alternate" hreflang="x-default" href="https://example.org/sub/en/channels-and-connections.html">`) {
 		t.Error("no x-default")
+	}
+	// What the picture shows is said in words, and a list has that of its first article.
+	if want := " · 2,047 channel_max: the most channels that a broker permits on one connection · ~4.0 / 18 KiB Erlang"; !strings.Contains(m["og:image:alt"], want) {
+		t.Errorf("the picture's text is %q, want %q in it", m["og:image:alt"], want)
+	}
+	index := files["en/index.html"]
+	if im := metas(t, "en/index.html", index); im["og:image"] != m["og:image"] || im["og:image:alt"] != m["og:image:alt"] {
+		t.Errorf("the list shows %v", im)
+	}
+	// Who reads neither language chooses on the root page.
+	for _, list := range []string{"index.html", "en/index.html"} {
+		if !strings.Contains(string(files[list]), `<link rel="alternate" hreflang="x-default" href="https://example.org/sub/index.html">`) &&
+			!strings.Contains(string(files[list]), `<link rel="alternate" hreflang="x-default" href="https://example.org/sub/">`) {
+			t.Errorf("%s has no x-default", list)
+		}
+	}
+	if g[0]["license"] != "https://example.org/licence" || g[1]["license"] != "https://example.org/licence" {
+		t.Errorf("the licences are %v and %v", g[0]["license"], g[1]["license"])
 	}
 
 	// A picture is of what the page says, or it is none.
@@ -257,7 +275,7 @@ func TestArchive(t *testing.T) {
 			}
 		}
 		then := string(files["en/runs/"+old+"/channels-and-connections.html"])
-		if !strings.Contains(then, `content="noindex"`) || strings.Contains(then, "hreflang=\"x-default\"") || strings.Contains(then, "ld+json") {
+		if !strings.Contains(then, `content="noindex"`) || strings.Contains(then, "hreflang=\"x-default\"") || strings.Contains(then, "canonical") || strings.Contains(then, "ld+json") {
 			t.Error("an earlier article is shown to search engines as today's")
 		}
 		if !strings.Contains(string(files[articlePage]), `href="../en/runs/index.html#run-`+sampleRun+`"`) {

@@ -64,6 +64,7 @@ type text struct {
 	Archive, ArchiveText, ArchiveLink             string
 	AsThen, Cells, CellsOf, MadeFrom, ResultFiles string // CellsOf takes three numbers: done, planned, failed
 	EarlierNotice, ToToday                        string
+	Technique                                     string // how results are measured, in a sentence
 	DatasetName, DatasetText                      string
 	Before, After                                 string
 	Previous, Next, Series                        string
@@ -114,7 +115,7 @@ func ui(lang string) (text, error) {
 			ThemeDark: "深色", Copy: "复制", Copied: "已复制", Feed: "文章更新（Atom）",
 			ChangesFeed: "断言变化（Atom）", ChangesText: "新的测量让某条断言的结论改变时，这里多一条。", Archive: "全部测量批次", ArchiveText: "网站上的数字来自这些测量批次；每一批都附原始的结果文件。",
 			ArchiveLink: "在测量批次列表里", AsThen: "当时的版本", Cells: "测量次数", CellsOf: "完成 %d 次，计划 %d 次，失败 %d 次",
-			EarlierNotice: "这是较早一批测量的版本，数字不是最新的。", ToToday: "看最新的版本", DatasetName: "测量数据", DatasetText: "全部原始样本，JSON 格式。",
+			EarlierNotice: "这是较早一批测量的版本，数字不是最新的。", ToToday: "看最新的版本", DatasetName: "测量数据", DatasetText: "全部原始样本，JSON 格式。", Technique: "负载客户端与真实的 broker 节点在同一台机器上运行，各种情形按轮次交替测量，取中位数。",
 			Before: "之前", After: "之后", Previous: "上一篇", Next: "下一篇",
 			Series: "同一系列的文章", Governor: "调频策略", Load: "测量开始时负载 %s", ResultFiles: "结果文件", MadeFrom: "用于文章：",
 			Given: "给定的数字", GivenText: "正文里带点状下划线的这些数字不是在这里测出来的；这里是它们的出处。",
@@ -159,7 +160,7 @@ func ui(lang string) (text, error) {
 			ThemeDark: "dark", Copy: "Copy", Copied: "Copied", Feed: "Feed of articles (Atom)",
 			ChangesFeed: "Feed of changed claims (Atom)", ChangesText: "An entry for each claim whose verdict a new run changed.", Archive: "All runs", ArchiveText: "The runs that the numbers here are from, each with its result files.",
 			ArchiveLink: "in the list of runs", AsThen: "as it read then", Cells: "Cells", CellsOf: "%d of %d measured, %d failed",
-			EarlierNotice: "This is the article as an earlier run made it; its numbers are not the latest.", ToToday: "Read the latest", DatasetName: "measurements", DatasetText: "All raw samples, as JSON.",
+			EarlierNotice: "This is the article as an earlier run made it; its numbers are not the latest.", ToToday: "Read the latest", DatasetName: "measurements", DatasetText: "All raw samples, as JSON.", Technique: "Load clients and real broker nodes on one machine; cases take turns over several rounds, and the median counts.",
 			Before: "before", After: "after", Previous: "Previous", Next: "Next",
 			Series: "More of the series", Governor: "governor", Load: "load %s when the run began", ResultFiles: "Result files", MadeFrom: "Articles: ",
 			Given: "Given numbers", GivenText: "Numbers of the text with a dotted line below them come from elsewhere. This is where.",

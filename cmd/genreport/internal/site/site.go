@@ -35,6 +35,7 @@ type Config struct {
 	Author    string
 	Footer    map[string][]string // lines by language
 	BaseURL   string              // where the site will be; may be empty
+	License   string              // address of the licence of text and data; may be empty
 	Languages []string            // "zh", "en"; the first is the one of the root page's frame
 }
 
@@ -208,8 +209,9 @@ func (b *builder) root() error {
 	first := b.in.Languages[0]
 	f := b.frame(path, "", b.texts[first].Tagline, b.in.Languages...)
 	f.Switch = b.languages(path, "", indexPath)
-	b.addressed(&f, path, indexPath)
-	b.listed = append(b.listed, listed{path: path, same: indexPath})
+	b.addressed(&f, path, lists())
+	b.pictured(&f, first)
+	b.listed = append(b.listed, listed{path: path, in: lists()})
 	return b.render("root.html", path, struct {
 		frame
 		Lists []list
@@ -221,8 +223,9 @@ func (b *builder) indexes() error {
 		path := indexPath(lang)
 		f := b.frame(path, "", b.texts[lang].Tagline, lang)
 		f.Switch = b.languages(path, lang, indexPath)
-		b.addressed(&f, path, indexPath)
-		b.listed = append(b.listed, listed{path: path, same: indexPath})
+		b.addressed(&f, path, lists())
+		b.pictured(&f, lang)
+		b.listed = append(b.listed, listed{path: path, in: lists()})
 		if err := b.render("index.html", path, struct {
 			frame
 			List list
@@ -254,7 +257,7 @@ func (b *builder) articles() error {
 	for i, p := range b.in.Pages {
 		all.Go(func() { errs[i] = b.page(p, pagePath(p), "") })
 		if !p.Draft {
-			b.listed = append(b.listed, listed{path: pagePath(p), same: b.sameArticle(p.Slug), changed: measured(p)})
+			b.listed = append(b.listed, listed{path: pagePath(p), in: inLanguages{same: b.sameArticle(p.Slug)}, changed: measured(p)})
 		}
 	}
 	for i, e := range b.in.Earlier {

@@ -729,10 +729,10 @@ func TestMarkedPoints(t *testing.T) {
 	}
 	files := build(t, withCharts(t, inputOf(t, content, article.Catalog{"load": known}, measure.Recorded{Run: run, Results: map[string]measure.Result{"load": res}})))
 	for lang, want := range map[string]struct{ short, missing, bound, barsTold, overTold string }{
-		"en": {"failed", "not measured (the broker left)", "Client-bound: the load clients used up their cores", "Alt. Client-bound (†): pika, 1. Without a number: go, 2,000, not measured (the broker left).",
-			"Alt. Without a number: go, not measured (the broker left)."},
-		"zh": {"失败", "未测量\uff08the broker left\uff09", "受限于客户端\uff1a压测客户端用满了自己的核", "Alt.受限于客户端\uff08†\uff09\uff1apika\uff0c1\u3002没有数值\uff1ago\uff0c2,000\uff0c未测量\uff08the broker left\uff09\u3002",
-			"Alt.没有数值\uff1ago\uff0c未测量\uff08the broker left\uff09\u3002"},
+		"en": {"failed", "not measured (the broker left)", "Client-bound: the load clients used up their cores", "Alt. Vertical axis: y. Client-bound (†): pika, 1. Without a number: go, 2,000, not measured (the broker left).",
+			"Alt. Vertical axis: y. Without a number: go, not measured (the broker left)."},
+		"zh": {"失败", "未测量\uff08the broker left\uff09", "受限于客户端\uff1a压测客户端用满了自己的核", "Alt.纵轴\uff1ay\u3002受限于客户端\uff08†\uff09\uff1apika\uff0c1\u3002没有数值\uff1ago\uff0c2,000\uff0c未测量\uff08the broker left\uff09\u3002",
+			"Alt.纵轴\uff1ay\u3002没有数值\uff1ago\uff0c未测量\uff08the broker left\uff09\u3002"},
 	} {
 		page := string(files[lang+"/load.html"])
 		for id, signs := range map[string]map[string]int{"bars": {"†": 1, want.short: 1}, "over": {"†": 0, want.short: 1}} {
