@@ -406,7 +406,7 @@ func TestMarkedOutlier(t *testing.T) {
 		}
 	}
 	files := build(t, in)
-	for name, want := range map[string]string{"en/channels-and-connections.html": "17 · 99 <i>(outlier, counted)</i></span>", "zh/channels-and-connections.html": "17 · 99 <i>（离群，照计）</i></span>"} {
+	for name, want := range map[string]string{"en/channels-and-connections.html": "17 · 99<i> (outlier, counted)</i></span>", "zh/channels-and-connections.html": "17 · 99<i>（离群，照计）</i></span>"} {
 		if got := string(files[name]); !strings.Contains(got, want) {
 			t.Errorf("%s does not mark the outlier", name)
 		}
