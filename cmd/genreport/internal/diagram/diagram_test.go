@@ -192,3 +192,12 @@ func TestWrap(t *testing.T) {
 		}
 	}
 }
+
+func TestColon(t *testing.T) {
+	d := Diagram{ID: "d", Colon: "\uff1a", Words: map[State]string{Active: "工作中"},
+		Boxes: []Box{{"c", "客户端", "client", Cell{1, 1}, Cell{1, 1}}, {"q", "队列", "queue", Cell{2, 1}, Cell{2, 1}}}, Links: []Link{{"l", "c", "q"}},
+		Steps: []Step{{Title: "一", Looks: map[string]Look{"c": {State: Active}, "l": {State: Active}}}}}
+	if svg := d.SVG(0, false); !strings.Contains(svg, ">客户端\uff1a工作中\n客户端 → 队列\uff1a工作中</desc>") {
+		t.Error(svg)
+	}
+}

@@ -707,3 +707,11 @@ func TestClaimCounts(t *testing.T) {
 		}
 	}
 }
+
+// A command's words are whole, its text is as it was, and none of it is markup.
+func TestCommandHTML(t *testing.T) {
+	if got, want := string(commandHTML(`build/x measure --case a=<b>,c="d-e" --profile quick`)),
+		`<span>build/x</span> measure <span>--case</span> <span>a=&lt;b&gt;,c=&#34;d-e&#34;</span> <span>--profile</span> quick`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}

@@ -267,7 +267,7 @@ func (l *linker) to(in article.Link) article.Link {
 }
 
 func makeOutput(in article.Output, number int, t text) *output {
-	out := &output{UI: t, Client: in.Client, Label: fmt.Sprintf("%s (%d)", t.Output, number)}
+	out := &output{UI: t, Client: in.Client, Label: fmt.Sprint(t.Output, t.Open, number, t.Close)}
 	for i := 0; i < len(in.Lines); {
 		if len(in.Lines[i].Cells) <= 1 {
 			p := part{Strong: in.Lines[i].Head}
