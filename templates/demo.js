@@ -49,7 +49,9 @@
     demo.insertBefore(bar, demo.querySelector(".steps"));
     demo.appendChild(live);
     demo.classList.add("stepped");
-    demo.querySelector(".steps").tabIndex = 0;
+    var list = demo.querySelector(".steps");
+    list.tabIndex = 0;
+    list.setAttribute("aria-labelledby", demo.id + "-title");
 
     function show(i) {
       now = i;
@@ -106,4 +108,6 @@
   }
   window.addEventListener("hashchange", follow);
   follow();
+  // Once more when all is there: the browser goes to the step itself, below the demonstration's name.
+  window.addEventListener("load", follow, { once: true });
 })();

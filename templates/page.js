@@ -76,12 +76,12 @@
     box.insertBefore(button, box.matches('pre') ? source : null); // its lines flow around it
   }
 
-  // The id of what is being read.
+  // The id of what is being read; of a demonstration, that of the step it shows.
   function reading() {
     var id = '';
     document.querySelectorAll('main h2[id], main figure[id], main section[id], main details > div[id], .claims li[id]').forEach(function (e) {
       var box = e.getBoundingClientRect();
-      if ((box.width || box.height) && box.top <= innerHeight / 3) id = e.id;
+      if ((box.width || box.height) && box.top <= innerHeight / 3) id = (e.querySelector(':scope > .steps > .current') || e).id;
     });
     return id;
   }

@@ -447,11 +447,14 @@ func verdictWords(lang string, d claim.Decision) string {
 }
 
 // mark is the quiet sign beside a claimed sentence.
-func (c *Claim) mark() template.HTML {
+func (c *Claim) mark(lang string) template.HTML {
 	sign := map[claim.Verdict]string{claim.Holds: "✓", claim.Fails: "✗", claim.Undecided: "?"}[c.Verdict]
-	said := template.HTMLEscapeString(c.Said)
+	said, open, shut := template.HTMLEscapeString(c.Said), " (", ")"
+	if lang == "zh" {
+		open, shut = "（", "）"
+	}
 	return template.HTML(`<a class="verdict ` + string(c.Verdict) + `" href="#` + template.HTMLEscapeString(c.ID) + `" title="` + said + `"><span aria-hidden="true">` + sign +
-		`</span><span class="unseen"> (` + said + `)</span></a>`)
+		`</span><span class="unseen">` + open + said + shut + `</span></a>`)
 }
 
 // wordings are an author's words for each verdict.

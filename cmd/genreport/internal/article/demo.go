@@ -202,7 +202,7 @@ func (s source) demo(r *resolver, id string, line int, body string, bad *faults)
 		}
 	}
 	out := &Demo{ID: "demo-" + id, Title: s.sayHTML(r, text, w.Title, bad, "title")}
-	out.Diagram = diagram.Diagram{ID: out.ID, Words: stateWords(r.lang)}
+	out.Diagram = diagram.Diagram{ID: out.ID, Words: stateWords(r.lang), Colon: colon(r.lang)}
 	if w.Caption != "" {
 		out.Caption = template.HTML(s.passage(r, w.Caption, text.place("caption"), bad))
 	}
@@ -297,6 +297,13 @@ func (s source) demo(r *resolver, id string, line int, body string, bad *faults)
 // plainOf is the text of HTML.
 func plainOf(h template.HTML) string {
 	return strings.TrimSpace(htmlpkg.UnescapeString(tags.ReplaceAllString(string(h), "")))
+}
+
+func colon(lang string) string {
+	if lang == "zh" {
+		return "\uff1a"
+	}
+	return ": "
 }
 
 func stateWords(lang string) map[diagram.State]string {

@@ -163,7 +163,7 @@ func (s source) claimBlock(r *resolver, id string, line int, body string, bad *f
 	c.Uses = append(c.Uses, ClaimUse{Place{s.file, text.place(string(c.Verdict)).line, text.place(string(c.Verdict)).column},
 		strings.TrimSpace(htmlpkg.UnescapeString(tags.ReplaceAllString(html, "")))})
 	if i := strings.LastIndex(html, "</p>"); i >= 0 {
-		html = html[:i] + string(c.mark()) + html[i:]
+		html = html[:i] + string(c.mark(r.lang)) + html[i:]
 	}
 	return template.HTML(`<div class="claimed">` + html + "</div>\n")
 }

@@ -68,7 +68,7 @@ func (v resolved) html(lang string) template.HTML {
 	}
 	switch {
 	case v.claim != nil:
-		return template.HTML(text) + v.claim.mark()
+		return template.HTML(text) + v.claim.mark(lang)
 	case v.given && v.source.Href != "":
 		return template.HTML(`<a class="given" href="` + template.HTMLEscapeString(v.source.Href) + `" title="` + template.HTMLEscapeString(v.source.Text) + `">` + text + `</a>`)
 	case v.given:

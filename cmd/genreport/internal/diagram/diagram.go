@@ -68,6 +68,7 @@ type Diagram struct {
 	Links []Link
 	Steps []Step
 	Words map[State]string // of the states, in the page's language
+	Colon string           // between a thing and its state, with the space that the language has behind it
 }
 
 const (
@@ -130,14 +131,14 @@ func (w *drawing) description() string {
 		if look.State == Absent || look.State == Idle && look.Label == "" {
 			continue
 		}
-		parts = append(parts, b.Name+": "+w.said(look))
+		parts = append(parts, b.Name+w.Colon+w.said(look))
 	}
 	for _, l := range w.Links {
 		look := w.look(l.ID)
 		if look.State == Absent || w.look(l.From).State == Absent || w.look(l.To).State == Absent || look.State == Idle && look.Label == "" {
 			continue
 		}
-		parts = append(parts, name[l.From]+" → "+name[l.To]+": "+w.said(look))
+		parts = append(parts, name[l.From]+" → "+name[l.To]+w.Colon+w.said(look))
 	}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "\n")
 }

@@ -12,7 +12,7 @@ import (
 const hostile = `</ScRiPt><img src=x onerror=alert(1)> "q" 'q' <!-- & ` + "\u2028"
 
 func sample(text string) Diagram {
-	d := Diagram{ID: "demo-x", Words: map[State]string{Active: "active", Blocked: "blocked", Closed: "closed"}}
+	d := Diagram{ID: "demo-x", Colon: ": ", Words: map[State]string{Active: "active", Blocked: "blocked", Closed: "closed"}}
 	for i, k := range Kinds() {
 		b := Box{ID: k, Name: text, Kind: k, At: Cell{1 + i%4, 1 + i/4}}
 		b.To = b.At
@@ -133,7 +133,7 @@ func number(t *testing.T, s string) float64 {
 
 // A reader who can't see it hears who does what, and nothing of who does nothing.
 func TestDescription(t *testing.T) {
-	d := Diagram{ID: "d", Words: map[State]string{Active: "active", Blocked: "blocked"},
+	d := Diagram{ID: "d", Colon: ": ", Words: map[State]string{Active: "active", Blocked: "blocked"},
 		Boxes: []Box{{"a", "App", "client", Cell{1, 1}, Cell{1, 1}}, {"q", "Queue", "queue", Cell{2, 1}, Cell{2, 1}}, {"z", "Idler", "queue", Cell{2, 1}, Cell{2, 1}}},
 		Links: []Link{{"l", "a", "q"}},
 		Steps: []Step{{Title: "T", Description: "D.", Looks: map[string]Look{"q": {State: Blocked, Label: "1,000"}, "l": {State: Active, Messages: []string{"1", "2"}}}}}}
@@ -190,5 +190,14 @@ func TestWrap(t *testing.T) {
 		if got := strings.Join(wrap(c.text, c.room, 13), "|"); got != c.want {
 			t.Errorf("%q in %v: %s, want %s", c.text, c.room, got, c.want)
 		}
+	}
+}
+
+func TestColon(t *testing.T) {
+	d := Diagram{ID: "d", Colon: "\uff1a", Words: map[State]string{Active: "工作中"},
+		Boxes: []Box{{"c", "客户端", "client", Cell{1, 1}, Cell{1, 1}}, {"q", "队列", "queue", Cell{2, 1}, Cell{2, 1}}}, Links: []Link{{"l", "c", "q"}},
+		Steps: []Step{{Title: "一", Looks: map[string]Look{"c": {State: Active}, "l": {State: Active}}}}}
+	if svg := d.SVG(0, false); !strings.Contains(svg, ">客户端\uff1a工作中\n客户端 → 队列\uff1a工作中</desc>") {
+		t.Error(svg)
 	}
 }

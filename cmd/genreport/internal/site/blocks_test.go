@@ -57,7 +57,7 @@ func blocksOf(lang string) []article.Block {
 	return []article.Block{
 		{Grid: &article.Grid{ID: "t-x", Title: "Rates", Unit: "/s", Corner: "case", Head: []string{"a", "b"}, Caption: "<p>Medians.</p>",
 			Rows: []article.GridRow{{Name: "one", Cells: []template.HTML{"1", `<span class="missing">not measured (no reason)</span>`}}}}},
-		{Given: &article.Given{Title: "Set", Rows: []article.GivenRow{{Key: "before_s", Name: "Before", Value: "60 s", Text: "time"}}, Data: sampleLink("channel-limit")}},
+		{Given: &article.Given{Title: "Set", Rows: []article.GivenRow{{Key: "before_s", Name: "Before", Value: "60 s", Text: "time"}, {Key: "messages", Name: "Messages", Value: "1,000, 10,000, 100,000", Text: "of each broker"}}, Data: sampleLink("channel-limit")}},
 		{Setup: &article.Setup{Title: "How", Text: "<p>Text.</p>", Config: "a = 1", Commands: "ls"}},
 		{Callout: &article.Callout{Kind: "warning", Text: "<p>Mind.</p>"}},
 		{Callout: &article.Callout{Kind: "note", Title: "By the way", Text: "<p>Note.</p>"}},
@@ -220,6 +220,20 @@ func TestDemoInBrowser(t *testing.T) {
 					t.Errorf("%s is %d px wide in a window of %d", address, w, width)
 				}
 			}
+			// The narrowest window and the widest text of the accessibility guidelines (WCAG 2.2, 1.4.10 and 1.4.12).
+			if err := chromedp.Do(ctx, chromedp.EmulateViewport(320, 800)); err != nil {
+				t.Fatal(err)
+			}
+			open(address)
+			value[bool](t, ctx, `document.querySelectorAll("details").forEach(d => d.open = true), document.querySelectorAll("body *").forEach(e => {
+				e.style.letterSpacing = ".12em"; e.style.wordSpacing = ".16em"; e.style.lineHeight = "1.5" }), true`)
+			if w := value[int64](t, ctx, `document.documentElement.scrollWidth`); w > 320 {
+				t.Errorf("%s with its text spaced out is %d px wide in a window of 320:\n%s", address, w,
+					value[string](t, ctx, `[...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > 321 && !e.parentElement.closest(".scroll")).slice(0, 5).map(e => e.outerHTML.slice(0, 80)).join("\n")`))
+			}
+			if err := chromedp.Do(ctx, chromedp.EmulateViewport(1280, 800)); err != nil {
+				t.Fatal(err)
+			}
 			open(address)
 			click := func(selector string) {
 				t.Helper()
@@ -254,6 +268,23 @@ func TestDemoInBrowser(t *testing.T) {
 			if !value[bool](t, ctx, inView) {
 				t.Error("the step of the address is out of sight")
 			}
+			named := func(what string) {
+				t.Helper()
+				time.Sleep(300 * time.Millisecond) // browsers go to an address's place a moment after the page is there
+				if top := value[float64](t, ctx, `document.querySelector(".demo-title").getBoundingClientRect().top`); top < 0 || top > 400 {
+					t.Errorf("%s: the demonstration's name is at %g px", what, top)
+				}
+			}
+			named("after opening a step's address")
+			// Its step is kept in the other language.
+			value[bool](t, ctx, `document.querySelector(".languages a").click(), true`)
+			named("in the other language")
+			if got, want := value[string](t, ctx, `location.pathname.split("/").at(-2) + location.hash`), say(lang, "en", "zh")+"#demo-paths-3"; got != want {
+				t.Errorf("the other language is opened at %s, want %s", got, want)
+			}
+			is("in the other language", "demo-paths-3")
+			open(address + "#demo-paths-3")
+			is("back again", "demo-paths-3")
 			value[bool](t, ctx, `location.hash = "demo-paths-2", true`)
 			is("after the address changed", "demo-paths-2")
 			value[bool](t, ctx, `location.hash = "%E0%A4%A", true`)

@@ -146,7 +146,7 @@ func TestFigureFiles(t *testing.T) {
 	}
 	page := string(files["en/channels-and-connections.html"])
 	for _, want := range []string{`id="figure-rate"`, `href="#figure-rate"`, `href="../en/channels-and-connections/figures/rate.csv"`, `download="channels-and-connections-rate.json"`,
-		`data-option="../en/channels-and-connections/figures/rate.js"`, "build/genreport measure --experiment throughput"} {
+		`data-option="../en/channels-and-connections/figures/rate.js"`, "<code><span>build/genreport</span> measure <span>--experiment</span> throughput</code>", `>CSV</a>`, `aria-label="CSV · Figure 1"`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %s", want)
 		}

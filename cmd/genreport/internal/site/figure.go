@@ -27,7 +27,7 @@ type figure struct {
 	TableLabel     string
 	Shortened      bool // the table leaves out points that the files have
 	CSV, JSON      file
-	Command        string
+	Command        template.HTML
 	Data           []article.Link
 	Marked         []article.MarkedSeries
 }
@@ -61,7 +61,7 @@ func wordsOfFigures(lang string) figureWords {
 
 func (b *builder) figure(in article.Figure, number int, t text, links *linker) (*figure, error) {
 	f := &figure{UI: t, Words: wordsOfFigures(t.Lang), ID: in.ID, Label: fmt.Sprintf(t.Figure, number), Title: in.Title, Caption: in.Caption,
-		Table: in.Table, Marked: in.Marked, Command: in.Numbers.Command}
+		Table: in.Table, Marked: in.Marked, Command: commandHTML(in.Numbers.Command)}
 	f.TableLabel = t.FigureData + t.Separator + f.Label
 	f.Shortened = in.Numbers.Timed() && len(in.Table.Rows) < len(in.Wide.Categories)
 	for _, row := range in.Table.Rows {

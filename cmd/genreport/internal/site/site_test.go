@@ -406,7 +406,7 @@ func TestMarkedOutlier(t *testing.T) {
 		}
 	}
 	files := build(t, in)
-	for name, want := range map[string]string{"en/channels-and-connections.html": "17 · 99 <i>(outlier, counted)</i></span>", "zh/channels-and-connections.html": "17 · 99 <i>（离群，照计）</i></span>"} {
+	for name, want := range map[string]string{"en/channels-and-connections.html": "17 · 99<i> (outlier, counted)</i></span>", "zh/channels-and-connections.html": "17 · 99<i>（离群，照计）</i></span>"} {
 		if got := string(files[name]); !strings.Contains(got, want) {
 			t.Errorf("%s does not mark the outlier", name)
 		}
@@ -705,5 +705,13 @@ func TestClaimCounts(t *testing.T) {
 		if got := claimCounts(claims, words); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+}
+
+// A command's words are whole, its text is as it was, and none of it is markup.
+func TestCommandHTML(t *testing.T) {
+	if got, want := string(commandHTML(`build/x measure --case a=<b>,c="d-e" --profile quick`)),
+		`<span>build/x</span> measure <span>--case</span> <span>a=&lt;b&gt;,c=&#34;d-e&#34;</span> <span>--profile</span> quick`; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }

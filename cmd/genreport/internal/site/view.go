@@ -95,7 +95,7 @@ type evidence struct {
 	Labels  []label
 	Metrics []article.EvidenceMetric
 	Behind  []behind
-	Command string
+	Command template.HTML
 	Data    article.Link
 	Others  string // metrics of the case that only the data has
 }
@@ -267,7 +267,7 @@ func (l *linker) to(in article.Link) article.Link {
 }
 
 func makeOutput(in article.Output, number int, t text) *output {
-	out := &output{UI: t, Client: in.Client, Label: fmt.Sprintf("%s (%d)", t.Output, number)}
+	out := &output{UI: t, Client: in.Client, Label: fmt.Sprint(t.Output, t.Open, number, t.Close)}
 	for i := 0; i < len(in.Lines); {
 		if len(in.Lines[i].Cells) <= 1 {
 			p := part{Strong: in.Lines[i].Head}
@@ -375,7 +375,7 @@ func groups(all []article.Evidence, t text, links *linker) []group {
 			i = len(out)
 			out = append(out, group{ID: article.EvidenceOf(e.Experiment), Name: e.Experiment})
 		}
-		v := evidence{UI: t, ID: e.ID, Command: e.Command, Data: links.to(e.Data), Metrics: slices.Clone(e.Metrics), Behind: behindOf(e, t)}
+		v := evidence{UI: t, ID: e.ID, Command: commandHTML(e.Command), Data: links.to(e.Data), Metrics: slices.Clone(e.Metrics), Behind: behindOf(e, t)}
 		if e.Others > 0 {
 			v.Others = fmt.Sprintf(t.OtherMetrics, e.Others)
 		}
@@ -581,3 +581,17 @@ func makeRun(s article.Source, t text, links *linker) run {
 }
 
 func date(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+
+// commandHTML is a command whose words stay whole where lines break: browsers
+// break behind hyphens and slashes, and what is copied from a PDF then has a
+// space there.
+func commandHTML(command string) template.HTML {
+	words := strings.Split(command, " ")
+	for i, w := range words {
+		words[i] = template.HTMLEscapeString(w)
+		if strings.ContainsAny(w, "-/") {
+			words[i] = "<span>" + words[i] + "</span>"
+		}
+	}
+	return template.HTML(strings.Join(words, " "))
+}
