@@ -380,12 +380,11 @@ func additions(f Figure, l layout) object {
 	}
 	all["names"] = names
 	// For the reader who points at the chart: what every point is, in words.
-	// One without a number may have a long reason: two texts, what is shown and what is said.
 	tips := make([][]any, len(f.Series))
 	for i, s := range f.Series {
 		for _, p := range s.Points {
-			if p.Value == nil && p.Label != "" && p.Tip != "" {
-				tips[i] = append(tips[i], []string{p.Label, p.Tip})
+			if p.Short != "" {
+				tips[i] = append(tips[i], []string{p.Short, tip(p)}) // shown and said
 			} else {
 				tips[i] = append(tips[i], tip(p))
 			}
