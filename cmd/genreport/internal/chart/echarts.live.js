@@ -5,10 +5,10 @@ import { parsePlainText } from 'zrender/lib/graphic/helper/parseText.js';
 // ECharts takes {name|text} in a tooltip for markup: a zero-width space keeps a text from being one.
 const literal = (text) => String(text).replace(/\{/g, '{\u200b');
 
-// broken puts a text into lines no wider than a width in px, by the measure that ECharts draws with, and at most three.
+// broken puts a text into lines no wider than a width in px, by the measure that ECharts draws with, and at most four.
 function broken(text, width) {
   const { lines } = parsePlainText(String(text), { width, overflow: 'break', font: '13px sans-serif' });
-  return lines.length > 3 ? [...lines.slice(0, 2), `${lines[2].slice(0, -1)}…`] : lines;
+  return lines.length > 4 ? [...lines.slice(0, 3), `${lines[3].slice(0, -1)}…`] : lines;
 }
 
 const colors = { text: 'var(--chart-text, #24292f)', axis: 'var(--chart-axis, #8b949e)', shade: 'var(--chart-grid, #e4e7ea)', back: 'var(--chart-bg, #ffffff)' };
