@@ -20,9 +20,9 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/accessibility"
-	"github.com/chromedp/cdproto/dom"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
 	"genreport/cmd/genreport/internal/article"
@@ -451,15 +451,11 @@ func TestChartsAreNamed(t *testing.T) {
 	of := func(selector string) (n named) {
 		t.Helper()
 		do(t, ctx, chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
-			root, err := chromedp.Call(ctx, dom.GetDocument, dom.GetDocumentParams{})
+			found, err := chromedp.Call(ctx, runtime.Evaluate, runtime.EvaluateParams{Expression: fmt.Sprintf(`document.querySelector(%q)`, selector)})
 			if err != nil {
 				return err
 			}
-			node, err := chromedp.Call(ctx, dom.QuerySelector, dom.QuerySelectorParams{NodeID: root.Root.NodeID, Selector: selector})
-			if err != nil {
-				return err
-			}
-			tree, err := chromedp.Call(ctx, accessibility.GetPartialAXTree, accessibility.GetPartialAXTreeParams{NodeID: node.NodeID})
+			tree, err := chromedp.Call(ctx, accessibility.GetPartialAXTree, accessibility.GetPartialAXTreeParams{ObjectID: found.Result.ObjectID})
 			if err != nil {
 				return err
 			}
