@@ -52,28 +52,41 @@
     return stages.get(stage);
   };
 
+  const leave = async (stage) => {
+    const live = await stages.get(stage);
+    if (live) live.chart.hide();
+  };
+
   const reached = (target) => (target instanceof Element ? target.closest('figure[data-option] > .wide, figure[data-option] > .narrow') : null);
   let at = null; // the newest place of the pointer
-  for (const type of ['pointermove', 'pointerdown']) {
+  for (const type of ['pointermove', 'pointerdown', 'click']) {
     document.addEventListener(type, async (e) => {
       const stage = reached(e.target);
       at = stage && { stage, x: e.clientX };
-      // A page that scrolls under a resting pointer moves it nowhere.
-      if (!stage || stages.has(stage) || type === 'pointermove' && !e.movementX && !e.movementY) return;
+      if (type === 'pointerdown') for (const other of stages.keys()) if (other !== stage) leave(other);
+      // A finger that scrolls the page goes over charts, one that taps means them; its tap has given the focus before. A page that
+      // scrolls under a resting pointer moves it nowhere.
+      if (!stage || (type === 'click' ? stage.matches('.alive') : stages.has(stage) || e.pointerType === 'touch' || type === 'pointermove' && !e.movementX && !e.movementY)) return;
       const live = await wake(stage);
       if (live && at && at.stage === stage) live.chart.near((at.x - live.left()) / live.scale());
     }, { passive: true });
   }
 
+  const keys = document.createElement('p');
+  keys.id = 'chart-keys';
+  keys.hidden = true;
+  keys.textContent = help;
+  document.body.append(keys);
   for (const stage of document.querySelectorAll('figure[data-option] > .wide, figure[data-option] > .narrow')) {
     stage.tabIndex = 0;
     stage.setAttribute('role', 'group');
-    stage.setAttribute('aria-label', help);
+    const figure = stage.closest('figure');
+    const title = figure.querySelector('figcaption');
+    title.id = `${figure.id}-title`;
+    stage.setAttribute('aria-labelledby', title.id);
+    stage.setAttribute('aria-describedby', keys.id);
     stage.addEventListener('focus', () => wake(stage));
-    stage.addEventListener('blur', async () => {
-      const live = await stages.get(stage);
-      if (live) live.chart.hide();
-    });
+    stage.addEventListener('blur', () => leave(stage));
     stage.addEventListener('keydown', async (e) => {
       if (e.ctrlKey || e.metaKey || e.altKey || e.target !== stage) return;
       const moves = ['ArrowLeft', 'ArrowRight', 'Home', 'End'];

@@ -604,9 +604,10 @@ func (r *resolver) point(known Known, name string, d figureDeclared, labels meas
 			r.cite(d.Experiment, c.labels, name)
 		}
 		if d.Gaps && c.missing == "" && len(c.failed()) == 0 { // the caption says what a gap is
-			return chart.Point{}, notMeasured(r.lang, reason), "", nil
+			return chart.Point{Short: shortMissing(r.lang)}, notMeasured(r.lang, reason), "", nil
 		}
-		return chart.Point{Label: shortReason(r.lang, c.group)}, r.miss(reason).text, "", nil
+		short := shortReason(r.lang, c.group)
+		return chart.Point{Label: short, Short: short}, r.miss(reason).text, "", nil
 	}
 	anchor := r.cite(d.Experiment, c.labels, name)
 	text = options{unit: d.Unit, bare: true}.show(median, metric.Unit)

@@ -83,6 +83,8 @@ type Point struct {
 	Mark string
 	// Tip is what a reader is told who points at it. Without it, it is the value, with the smallest and the largest sample.
 	Tip string
+	// Short is shown instead, and Tip only said, where there is no number: a reason may be long.
+	Short string
 }
 
 // Drawing is a figure twice: as the picture that a page shows, and as the option from which ECharts draws the same in a browser.
@@ -222,7 +224,7 @@ func clean(f Figure) Figure {
 	for i, s := range f.Series {
 		points := make([]Point, len(s.Points))
 		for j, p := range s.Points {
-			p.Label, p.Mark, p.Tip = line(p.Label), line(p.Mark), line(p.Tip)
+			p.Label, p.Mark, p.Tip, p.Short = line(p.Label), line(p.Mark), line(p.Tip), line(p.Short)
 			points[j] = p
 		}
 		series[i] = Series{Name: line(s.Name), Points: points}

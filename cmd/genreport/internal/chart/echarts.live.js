@@ -1,8 +1,15 @@
 // A chart that answers: drawn in a reader's browser from the same option as the picture in the page, over that picture.
 import { init } from 'echarts/core';
+import { parsePlainText } from 'zrender/lib/graphic/helper/parseText.js';
 
 // ECharts takes {name|text} in a tooltip for markup: a zero-width space keeps a text from being one.
 const literal = (text) => String(text).replace(/\{/g, '{\u200b');
+
+// broken puts a text into lines no wider than a width in px, by the measure that ECharts draws with, and at most four.
+function broken(text, width) {
+  const { lines } = parsePlainText(String(text), { width, overflow: 'break', font: '13px sans-serif' });
+  return lines.length > 4 ? [...lines.slice(0, 3), `${lines[3].slice(0, -1)}…`] : lines;
+}
 
 const colors = { text: 'var(--chart-text, #24292f)', axis: 'var(--chart-axis, #8b949e)', shade: 'var(--chart-grid, #e4e7ea)', back: 'var(--chart-bg, #ffffff)' };
 
@@ -75,9 +82,11 @@ export function show(element, option, extras, width, height, detail) {
   const hidden = new Set();
   let shown = -1; // the point whose tooltip is open
 
-  // rows are what the tooltip says of a point, in the order of the legend.
-  const rows = (index) => names.map((name, i) => ({ name, text: tips[i][index], i })).filter((row) => !hidden.has(row.i));
-  const rowText = (row) => (row.name ? `${row.name}  ${row.text}` : row.text);
+  // rows are what is told of a point, in the order of the legend: shown in short, said in full.
+  const rows = (index, which) => names.map((name, i) => {
+    const text = [tips[i][index]].flat();
+    return { text: (name ? `${name}  ` : '') + (text[which] || text[0]), i };
+  }).filter((row) => !hidden.has(row.i));
 
   option.series.forEach((s, i) => {
     s.clip = zooms;
@@ -108,14 +117,15 @@ export function show(element, option, extras, width, height, detail) {
       const index = Array.isArray(first.value) ? first.value[0] : first.dataIndex;
       shown = index;
       const marker = (i) => (params.find((p) => p.seriesIndex === i) || { marker: '' }).marker;
-      return [literal(categories[index]), ...rows(index).map((row) => marker(row.i) + literal(rowText(row)))].join('\n');
+      const lines = (text) => broken(text, width - 60).map(literal).join('\n'); // beside its padding and a marker
+      return [lines(categories[index]), ...rows(index, 0).map((row) => marker(row.i) + lines(row.text))].join('\n');
     },
   };
   if (zooms && !detail) {
     option.dataZoom = [{
       type: 'inside', xAxisIndex: 0, filterMode: 'none', minValueSpan: 8, throttle: 50,
-      // The wheel scrolls the page; dragging chooses a part, below.
-      zoomOnMouseWheel: 'ctrl', moveOnMouseMove: 'shift', moveOnMouseWheel: false,
+      // Dragging chooses a part, below; a finger scrolls the page.
+      moveOnMouseMove: 'shift', moveOnMouseWheel: false, preventDefaultMouseMove: false,
     }];
   }
 
@@ -147,7 +157,7 @@ export function show(element, option, extras, width, height, detail) {
     const area = grid();
     chart.dispatchAction({ type: 'showTip', x: chart.convertToPixel({ xAxisIndex: 0 }, at), y: area.y + area.height / 2 });
     shown = at;
-    return [categories[at], ...rows(at).map(rowText)].join('; ');
+    return [categories[at], ...rows(at, 1).map((row) => row.text)].join('; ');
   };
 
   const zoomed = () => { const [a, b] = range(); return a > 0 || b < count - 1; };
@@ -212,7 +222,6 @@ export function show(element, option, extras, width, height, detail) {
       part(all, Math.round(point - (point - a) * factor), Math.round(point + (b - point) * factor));
     });
     chart.getZr().on('mousewheel', (e) => {
-      if (!e.event.ctrlKey) return; // it scrolls the page
       e.event.preventDefault();
       around(e.wheelDelta > 0 ? 0.8 : 1.25, e.offsetX);
     });
@@ -220,6 +229,10 @@ export function show(element, option, extras, width, height, detail) {
   }
 
   if (zooms) {
+    // Without Ctrl the wheel scrolls the page: ECharts would prevent that before it looks at keys.
+    for (const type of ['wheel', 'mousewheel']) {
+      element.addEventListener(type, (e) => { if (!e.ctrlKey) e.stopPropagation(); }, { capture: true, passive: true });
+    }
     // Dragging over a part of the plot zooms to it. Fingers pinch.
     const zr = chart.getZr();
     const band = document.createElement('div');

@@ -380,10 +380,14 @@ func additions(f Figure, l layout) object {
 	}
 	all["names"] = names
 	// For the reader who points at the chart: what every point is, in words.
-	tips := make([][]string, len(f.Series))
+	tips := make([][]any, len(f.Series))
 	for i, s := range f.Series {
 		for _, p := range s.Points {
-			tips[i] = append(tips[i], tip(p))
+			if p.Short != "" {
+				tips[i] = append(tips[i], []string{p.Short, tip(p)}) // shown and said
+			} else {
+				tips[i] = append(tips[i], tip(p))
+			}
 		}
 	}
 	all["tips"], all["categories"] = tips, f.Categories

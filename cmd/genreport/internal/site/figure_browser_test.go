@@ -3,6 +3,7 @@ package site
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"image"
 	"image/color"
@@ -18,8 +19,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/accessibility"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
 	"genreport/cmd/genreport/internal/article"
@@ -32,7 +35,11 @@ const policy = "default-src 'none'; img-src 'self' data:; style-src 'self'; scri
 // hostileName is one that must stay text wherever it goes.
 const hostileName = `<img src=x onerror="document.title='owned'">{a|b}${1} __proto__`
 
-// timeFigure has two lines of 120 seconds: 1000 + s, with a gap from 40 to 49, and 500.
+// longReason is why the first line has no value at second 5.
+var longReason = "not tried (because of " + strings.Repeat("reasons, ", 60) + "and others)"
+
+// timeFigure has two lines of 120 seconds: 1000 + s, with a gap at 5 and from 40 to 49, and 500. What second 6 is told by is too long for a
+// chart, in words and in one.
 func timeFigure() *article.Figure {
 	f := chart.Figure{ID: "figure-time-wide", Kind: chart.Line, Title: "Over time", Description: "Two lines.", XTitle: "seconds", YTitle: "Messages per second"}
 	a, b := chart.Series{Name: hostileName}, chart.Series{Name: "flat"}
@@ -42,6 +49,12 @@ func timeFigure() *article.Figure {
 		p := chart.Point{Value: &v, Tip: fmt.Sprintf("%d", 1000+s)}
 		if s >= 40 && s < 50 {
 			p = chart.Point{Tip: "not measured (why {x|y})"}
+		}
+		switch s {
+		case 5:
+			p = chart.Point{Tip: longReason, Short: "not tried"}
+		case 6:
+			p.Tip = strings.Repeat("m", 300) + strings.Repeat(" words", 200)
 		}
 		a.Points, b.Points = append(a.Points, p), append(b.Points, chart.Point{Value: &w, Tip: "500"})
 	}
@@ -267,6 +280,231 @@ func TestChartsAnswer(t *testing.T) {
 			t.Errorf("after Escape there is still %q", got)
 		}
 		clean(page)
+	}
+}
+
+// touches sends what a finger, or some, do: each place is one moment, with x and y of each finger. The last moment lifts them.
+func touches(t *testing.T, ctx context.Context, moments ...[][2]float64) {
+	t.Helper()
+	send := func(kind input.DispatchTouchEventType, fingers [][2]float64) {
+		points := []*input.TouchPoint{}
+		for i, f := range fingers {
+			id := float64(i)
+			points = append(points, &input.TouchPoint{X: f[0], Y: f[1], ID: &id})
+		}
+		do(t, ctx, chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+			_, err := chromedp.Call(ctx, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: kind, TouchPoints: points})
+			return err
+		}), chromedp.Sleep(20*time.Millisecond))
+	}
+	for i, fingers := range moments {
+		kind := input.DispatchTouchEventTypeTouchMove
+		if i == 0 {
+			kind = input.DispatchTouchEventTypeTouchStart
+		}
+		send(kind, fingers)
+	}
+	send(input.DispatchTouchEventTypeTouchEnd, nil)
+	do(t, ctx, chromedp.Sleep(600*time.Millisecond))
+}
+
+// A live chart of many points leaves the wheel to the page, but with Ctrl.
+func TestWheelOverCharts(t *testing.T) {
+	ctx := browser(t)
+	_, root, _ := chartSite(t)
+	do(t, ctx, chromedp.EmulateViewport(1280, 900), chromedp.Navigate(root+"en/channels-and-connections.html"))
+	x, y := at(t, ctx, "figure-time", 360, 180)
+	move(t, ctx, x, y)
+	until(t, ctx, `!!document.querySelector("#figure-time .wide.alive")`)
+	value[bool](t, ctx, `self.prevented = [], addEventListener("wheel", e => setTimeout(() => prevented.push(e.defaultPrevented)), {capture: true, passive: true}), true`)
+	wheel := func(delta float64, keys int64) (scrolled float64, prevented string, zoomed bool) {
+		t.Helper()
+		top := value[float64](t, ctx, `prevented.length = 0, scrollY`)
+		do(t, ctx, chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+			_, err := chromedp.Call(ctx, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMouseWheel, X: x, Y: y, DeltaX: 1e-9, DeltaY: delta, Modifiers: keys})
+			return err
+		}), chromedp.Sleep(600*time.Millisecond))
+		return value[float64](t, ctx, `scrollY`) - top, value[string](t, ctx, `prevented.join()`), !value[bool](t, ctx, `document.querySelector("#figure-time .whole").hidden`)
+	}
+	const ctrl = 2
+	if scrolled, prevented, zoomed := wheel(-60, 0); scrolled != -60 || prevented != "false" || zoomed {
+		t.Errorf("without Ctrl the page is scrolled by %v, prevented: %s, zoomed: %v", scrolled, prevented, zoomed)
+	}
+	if scrolled, prevented, zoomed := wheel(-60, ctrl); scrolled != 0 || prevented != "true" || !zoomed {
+		t.Errorf("with Ctrl the page is scrolled by %v, prevented: %s, zoomed: %v", scrolled, prevented, zoomed)
+	}
+}
+
+// A finger that scrolls goes over charts, loads nothing and scrolls over live ones too. A tap wakes one, two fingers zoom, and a tap
+// elsewhere takes the tooltip away.
+func TestFingersOnCharts(t *testing.T) {
+	ctx := browser(t)
+	_, root, asked := chartSite(t)
+	do(t, ctx, chromedp.EmulateViewport(390, 800, chromedp.EmulateMobile, chromedp.EmulateTouch), chromedp.Navigate(root+"en/channels-and-connections.html"))
+	middle := func() (x, y float64) {
+		t.Helper()
+		box := value[[]float64](t, ctx, `(() => { const s = document.querySelector("#figure-time .narrow"); s.scrollIntoView({block: "center", behavior: "instant"}); const r = s.getBoundingClientRect(); return [r.left + r.width / 2, r.top + r.height / 2] })()`)
+		do(t, ctx, chromedp.Sleep(300*time.Millisecond))
+		return box[0], box[1]
+	}
+	swipe := func() float64 {
+		t.Helper()
+		x, y := middle()
+		top := value[float64](t, ctx, `scrollY`)
+		var moments [][][2]float64
+		for i := range 10 {
+			moments = append(moments, [][2]float64{{x, y + 15*float64(i)}}) // down, as there is more page above
+		}
+		touches(t, ctx, moments...)
+		return top - value[float64](t, ctx, `scrollY`)
+	}
+	const alive = `!!document.querySelector("#figure-time .narrow.alive")`
+	if by := swipe(); by < 80 {
+		t.Errorf("a swipe over a picture scrolls by %v px", by)
+	}
+	if all := asked(); len(all) != 2 || value[bool](t, ctx, alive) {
+		t.Errorf("after a swipe these were loaded: %q", all)
+	}
+	x, y := middle()
+	touches(t, ctx, [][2]float64{{x, y}})
+	until(t, ctx, alive)
+	do(t, ctx, chromedp.Sleep(300*time.Millisecond))
+	const tip = `[...document.querySelectorAll("#figure-time .live text")].some(e => e.textContent.includes("flat  500") && e.checkVisibility())`
+	if all := asked(); len(all) != 4 || !value[bool](t, ctx, tip) {
+		t.Errorf("after a tap these were loaded: %q, a tooltip is there: %v", all, value[bool](t, ctx, tip))
+	}
+	// Over the live one, which hasn't the focus.
+	value[bool](t, ctx, `document.activeElement.blur(), true`)
+	if by := swipe(); by < 80 {
+		t.Errorf("a swipe over a live chart scrolls by %v px", by)
+	}
+	x, y = middle()
+	touches(t, ctx, [][2]float64{{x, y}})
+	value[bool](t, ctx, `document.activeElement.blur(), true`)
+	touches(t, ctx, [][2]float64{{x, y}, {x + 5, y}, {x + 10, y}})
+	if !value[bool](t, ctx, tip) {
+		t.Error("a finger that moves along a chart opens no tooltip")
+	}
+	touches(t, ctx, [][2]float64{{5, 5}})
+	if value[bool](t, ctx, tip) {
+		t.Error("after a tap elsewhere the tooltip is still there")
+	}
+	var apart [][][2]float64
+	for i := range 10 {
+		d := 20 + 8*float64(i)
+		apart = append(apart, [][2]float64{{x - d, y}, {x + d, y}})
+	}
+	touches(t, ctx, apart...)
+	if value[bool](t, ctx, `document.querySelector("#figure-time .whole").hidden`) {
+		t.Error("two fingers that go apart don't zoom")
+	}
+}
+
+// However long a text is, the tooltip stays within the chart. Of a reason the short words are shown, and all are said.
+func TestTooltipsWithinCharts(t *testing.T) {
+	ctx := browser(t)
+	_, root, _ := chartSite(t)
+	focused(t, ctx)
+	for width, stage := range map[int64]string{1280: "wide", 390: "narrow"} {
+		do(t, ctx, chromedp.EmulateViewport(width, 900), chromedp.Navigate("about:blank"), chromedp.Navigate(root+"en/channels-and-connections.html"))
+		const figure = `document.querySelector("#figure-time")`
+		key := fmt.Sprintf(`%s.querySelector(".%s").dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowRight", bubbles: true})), true`, figure, stage)
+		value[bool](t, ctx, fmt.Sprintf(`%s.querySelector(".%s").focus(), true`, figure, stage))
+		until(t, ctx, fmt.Sprintf(`!!%s.querySelector(".%s.alive")`, figure, stage))
+		said := ""
+		for range 6 {
+			value[bool](t, ctx, key)
+			do(t, ctx, chromedp.Sleep(50*time.Millisecond))
+		}
+		until(t, ctx, figure+`.querySelector("[role=status]").textContent.startsWith("5; ")`)
+		said = value[string](t, ctx, figure+`.querySelector("[role=status]").textContent`)
+		if !strings.Contains(said, longReason) {
+			t.Errorf("at %d px is said %q", width, said)
+		}
+		shown := strings.Join(texts(t, ctx, "figure-time"), "|")
+		if !strings.Contains(shown, "not tried") || strings.Contains(shown, "because of") {
+			t.Errorf("at %d px is shown %q", width, shown)
+		}
+		value[bool](t, ctx, key)
+		do(t, ctx, chromedp.Sleep(200*time.Millisecond))
+		// The tooltip's box is the last that is filled with the background's colour.
+		box := value[[]float64](t, ctx, fmt.Sprintf(`(() => {
+			const stage = %s.querySelector(".%s"), s = stage.getBoundingClientRect();
+			const texts = [...stage.querySelectorAll(".live text")].filter(e => e.textContent.includes("mmm"));
+			const boxes = [...stage.querySelectorAll(".live path")].filter(e => (e.getAttribute("fill") || "").includes("--chart-bg") && e.getBoundingClientRect().width > 100).slice(-1);
+			const all = [...texts, ...boxes].map(e => e.getBoundingClientRect());
+			return [texts.length, boxes.length, Math.min(...all.map(r => r.left)) - s.left, s.right - Math.max(...all.map(r => r.right)), Math.min(...all.map(r => r.top)) - s.top, s.bottom - Math.max(...all.map(r => r.bottom))];
+		})()`, figure, stage))
+		if box[0] < 1 || box[1] != 1 || slices.Min(box[2:]) < -0.5 {
+			t.Errorf("at %d px the tooltip has %v lines of the long text and %v boxes; from the chart's edges they are %v px", width, box[0], box[1], box[2:])
+		}
+		picture(t, ctx, "tooltip-"+stage)
+	}
+}
+
+// What a chart is called is its caption, and its keys are told besides.
+func TestChartsAreNamed(t *testing.T) {
+	ctx := browser(t)
+	_, root, _ := chartSite(t)
+	do(t, ctx, chromedp.EmulateViewport(1280, 900), chromedp.Navigate(root+"en/channels-and-connections.html"))
+	type named struct{ Name, Description string }
+	of := func(selector string) (n named) {
+		t.Helper()
+		do(t, ctx, chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+			found, err := chromedp.Call(ctx, runtime.Evaluate, runtime.EvaluateParams{Expression: fmt.Sprintf(`document.querySelector(%q)`, selector)})
+			if err != nil {
+				return err
+			}
+			tree, err := chromedp.Call(ctx, accessibility.GetPartialAXTree, accessibility.GetPartialAXTreeParams{ObjectID: found.Result.ObjectID})
+			if err != nil {
+				return err
+			}
+			if err := json.Unmarshal(tree.Nodes[0].Name.Value, &n.Name); err != nil {
+				return err
+			}
+			return json.Unmarshal(tree.Nodes[0].Description.Value, &n.Description)
+		}))
+		return n
+	}
+	if n := of("#figure-time > .wide"); !strings.HasSuffix(n.Name, "Over time") || !strings.HasPrefix(n.Description, "Left and right arrow keys") {
+		t.Errorf("a chart is called %q and described as %q", n.Name, n.Description)
+	}
+}
+
+// In a reader's own palette everything drawn has its colours, though a theme is chosen that is contrary to it.
+func TestForcedColors(t *testing.T) {
+	ctx := browser(t)
+	_, root, _ := chartSite(t)
+	for scheme, theme := range map[string]string{"dark": "light", "light": "dark"} {
+		scripts(t, ctx, true, &emulation.MediaFeature{Name: "forced-colors", Value: "active"}, &emulation.MediaFeature{Name: "prefers-color-scheme", Value: scheme})
+		do(t, ctx, chromedp.EmulateViewport(1280, 900), chromedp.Navigate(root+"en/channels-and-connections.html"))
+		wrong := value[[]string](t, ctx, fmt.Sprintf(`(() => {
+			document.documentElement.dataset.theme = %q;
+			const probe = document.createElement("i");
+			document.body.append(probe);
+			const system = ["Canvas", "CanvasText", "LinkText", "GrayText"].map(c => (probe.style.color = c, getComputedStyle(probe).color));
+			if (new Set(system).size < 4) return ["the palette has no four colours: " + system];
+			const bad = new Set(["none"]), n = bad.size;
+			let seen = 0;
+			for (const e of document.querySelectorAll(".chart .wide svg *")) {
+				const s = getComputedStyle(e);
+				for (const p of ["fill", "stroke"]) {
+					if (s[p] === "none" || !(e.getAttribute(p) || "").includes("var(")) continue;
+					seen++;
+					if (!system.includes(s[p])) bad.add(p + " " + e.getAttribute(p) + " is " + s[p]);
+				}
+			}
+			bad.delete("none");
+			if (seen < 50) bad.add("only " + seen + " colours");
+			return [...bad];
+		})()`, theme))
+		for _, w := range wrong {
+			t.Errorf("%s palette, %s theme: %s", scheme, theme, w)
+		}
+		button := value[string](t, ctx, `(() => { const s = getComputedStyle(document.querySelector(".theme"), "::before"); return s.forcedColorAdjust })()`)
+		if button != "none" {
+			t.Errorf("the theme's button is drawn over: %s", button)
+		}
 	}
 }
 

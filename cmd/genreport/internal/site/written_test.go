@@ -758,6 +758,9 @@ func TestMarkedPoints(t *testing.T) {
 			if option := string(files[lang+"/load/figures/"+id+".js"]); !strings.Contains(option, want.missing) || strings.Contains(option, "3,000†") != (id == "bars") {
 				t.Errorf("%s %s: who points is not told: %.300s", lang, id, option)
 			}
+			if option := string(files[lang+"/load/figures/"+id+".js"]); id == "bars" && strings.Count(option, `["`+want.short+`","`+want.missing+`"]`) != 2 {
+				t.Errorf("%s: who points at a bar is not shown %q, or not told why: %.300s", lang, want.short, option)
+			}
 			if id == "bars" && (!strings.Contains(figure, ">3,000†</td>") || !strings.Contains(figure, want.bound)) {
 				t.Errorf("%s: neither table nor note have the mark: %s", lang, figure)
 			}
