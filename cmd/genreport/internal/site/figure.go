@@ -130,19 +130,37 @@ func (b *builder) figure(in article.Figure, number int, t text, links *linker) (
 	return f, nil
 }
 
-// chartScripts puts the scripts of charts among the site's files. There are none without ECharts.
-func (b *builder) chartScripts(from string) (chartScripts, error) {
+// chartScripts puts the scripts of charts among the site's files. There are none without ECharts. A page with a demonstration too
+// loads one file rather than two.
+func (b *builder) chartScripts(from string, demo bool) (chartScripts, error) {
 	if len(b.in.ECharts) == 0 {
 		return chartScripts{}, nil
 	}
-	loader, err := fs.ReadFile(b.in.Templates, "charts.js")
+	names := []string{"charts.js"}
+	if demo {
+		names = []string{"demo.js", "charts.js"}
+	}
+	loader, err := b.script(names...)
 	if err != nil {
 		return chartScripts{}, err
 	}
-	if loader, err = smaller("charts.js", loader); err != nil {
-		return chartScripts{}, fmt.Errorf("charts.js: %w", err)
+	return chartScripts{b.link(from, loader), b.link(from, b.asset("echarts.js", b.in.ECharts))}, nil
+}
+
+// script puts scripts among the site's files, as one that has the name of the last.
+func (b *builder) script(names ...string) (path string, err error) {
+	var all [][]byte
+	for _, name := range names {
+		content, err := fs.ReadFile(b.in.Templates, name)
+		if err != nil {
+			return "", err
+		}
+		if content, err = smaller(name, content); err != nil {
+			return "", fmt.Errorf("%s: %w", name, err)
+		}
+		all = append(all, content)
 	}
-	return chartScripts{b.link(from, b.asset("charts.js", loader)), b.link(from, b.asset("echarts.js", b.in.ECharts))}, nil
+	return b.asset(names[len(names)-1], bytes.Join(all, []byte(";\n"))), nil
 }
 
 // asset puts a file among the site's, under a name that changes with its content.

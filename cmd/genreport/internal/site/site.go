@@ -86,7 +86,7 @@ type builder struct {
 	mu          sync.Mutex // of files, while articles are made at once
 	files       map[string][]byte
 	style, icon string // paths
-	script      string
+	pageScript  string
 	listed      []listed // pages for the sitemap
 }
 
@@ -160,10 +160,7 @@ func (b *builder) prepare() error {
 		name string
 		path *string
 	}
-	assets := []asset{{"style.css", &b.style}, {"favicon.svg", &b.icon}, {"page.js", &b.script}}
-	if slices.ContainsFunc(b.in.Pages, hasDemo) {
-		assets = append(assets, asset{"demo.js", &b.demo})
-	}
+	assets := []asset{{"style.css", &b.style}, {"favicon.svg", &b.icon}, {"page.js", &b.pageScript}}
 	for _, a := range assets {
 		content, err := fs.ReadFile(b.in.Templates, a.name)
 		if err != nil {
@@ -355,7 +352,7 @@ func (b *builder) frame(path, title, description string, languages ...string) fr
 		title += " · " + site
 	}
 	f := frame{UI: t, Tag: t.Tag, Title: title, Description: description, SiteTitle: site, Author: b.in.Author, Tool: b.in.Tool,
-		Style: b.link(path, b.style), Icon: b.link(path, b.icon), Script: b.link(path, b.script), Home: b.link(path, indexPath(lang)),
+		Style: b.link(path, b.style), Icon: b.link(path, b.icon), Script: b.link(path, b.pageScript), Home: b.link(path, indexPath(lang)),
 		Asides: b.asides(path, lang), Social: social{Type: "website", Title: short, Locale: t.Locale}}
 	for _, l := range b.in.Languages {
 		if l != lang {

@@ -147,15 +147,19 @@ func (b *builder) article(p article.Page, path, earlier string) (articleView, er
 	links := linker{b: b, from: path}
 	if slices.ContainsFunc(p.Blocks, func(x article.Block) bool { return x.Figure != nil }) {
 		var err error
-		if v.Charts, err = b.chartScripts(path); err != nil {
+		if v.Charts, err = b.chartScripts(path, hasDemo(p)); err != nil {
 			return v, err
 		}
 		v.ChartWords = wordsOfFigures(p.Lang)
 	}
 	figures, outputs := 0, 0
 	own := newOwn(p.Lang)
-	if hasDemo(p) {
-		v.Demo = b.link(path, b.demo)
+	if hasDemo(p) && v.Charts.Loader == "" {
+		demo, err := b.script("demo.js")
+		if err != nil {
+			return v, err
+		}
+		v.Demo = b.link(path, demo)
 	}
 	for _, in := range p.Blocks {
 		out := block{HTML: in.HTML}
