@@ -983,6 +983,8 @@ func TestFigureWithGaps(t *testing.T) {
 		}
 		if f := p.Blocks[len(p.Blocks)-1].Figure; !strings.Contains(f.Table.Rows[0][2], "not measured (") {
 			t.Errorf("%q", f.Table.Rows)
+		} else if p, want := f.Wide.Series[1].Points[0], map[bool]string{false: "not measured", true: "failed"}[tt.failed]; p.Short != want || p.Tip != f.Table.Rows[0][2] {
+			t.Errorf("%q, failed %v: who points is shown %q and told %q", tt.gaps, tt.failed, p.Short, p.Tip)
 		}
 	}
 }
