@@ -82,7 +82,6 @@ type builder struct {
 	texts       map[string]text
 	pages       map[string]bool // paths of the articles
 	templates   *template.Template
-	demo        string     // path; "" where no page has a demonstration
 	mu          sync.Mutex // of files, while articles are made at once
 	files       map[string][]byte
 	style, icon string // paths
