@@ -75,15 +75,15 @@ func measureCommand(ctx context.Context, args []string, s streams) error {
 
 // measure makes a run, or goes on with one; its id is "" for a dry one.
 func (f *measureFlags) measure(ctx context.Context, s streams) (id string, err error) {
-	var plan, todo runner.Plan // all of the run, and what is missing of it
+	var plan, missing runner.Plan
 	var specs map[string]broker.Spec
 	run := measure.NewRun(time.Now(), f.profile)
 	if f.resume {
-		plan, todo, specs, err = f.recall()
+		plan, missing, specs, err = f.recall()
 		run.ID = f.run
 	} else {
 		plan, specs, err = f.plan()
-		todo = plan
+		missing = plan
 	}
 	if err != nil {
 		return "", usageError{err}
@@ -97,7 +97,7 @@ func (f *measureFlags) measure(ctx context.Context, s streams) (id string, err e
 		f.results = resultsFor("", experiments.Quick)
 	}
 	if f.dryRun {
-		return "", printPlan(s, todo)
+		return "", printPlan(s, missing)
 	}
 	if f.run != "" {
 		if !measure.ValidRunID(f.run) {
@@ -129,7 +129,7 @@ func (f *measureFlags) measure(ctx context.Context, s streams) (id string, err e
 	var failed int
 	began := time.Now()
 	if f.resume {
-		p.say(fmt.Sprintf("run %s: %d of %d cells are missing, about %s", run.ID, len(todo.Cells), len(plan.Cells), round(todo.Estimate())))
+		p.say(fmt.Sprintf("run %s: %d of %d cells are missing, about %s", run.ID, len(missing.Cells), len(plan.Cells), round(missing.Estimate())))
 		written, failed, err = runner.Resume(ctx, host, plan, run.ID)
 	} else {
 		p.say(fmt.Sprintf("run %s: %d cells, about %s", run.ID, len(plan.Cells), round(plan.Estimate())))
@@ -143,7 +143,7 @@ func (f *measureFlags) measure(ctx context.Context, s streams) (id string, err e
 	if err != nil {
 		return "", err
 	}
-	p.say(fmt.Sprintf("run %s: %d cells in %s, results in %s", written.ID, len(todo.Cells), round(time.Since(began)), filepath.Join(host.Results, written.ID)))
+	p.say(fmt.Sprintf("run %s: %d cells in %s, results in %s", written.ID, len(missing.Cells), round(time.Since(began)), filepath.Join(host.Results, written.ID)))
 	if failed > 0 {
 		return written.ID, unmetError{fmt.Errorf("%d of %d cells failed; the reasons are above and in the result files", failed, len(plan.Cells))}
 	}

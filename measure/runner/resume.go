@@ -138,7 +138,7 @@ func Resume(ctx context.Context, host Host, p Plan, id string) (written measure.
 		return refuse(err)
 	}
 	r := newRunner(host, p, rec.Run)
-	r.writer, r.began, r.todo = w, rec.Run.Started, p.Missing(rec.Results).Cells
+	r.writer, r.began, r.pending = w, rec.Run.Started, p.Missing(rec.Results).Cells
 	for name, res := range rec.Results {
 		r.results[name] = &res
 		for _, c := range res.Cells {

@@ -57,7 +57,7 @@ const logLines = 20
 // is Unfinished, Resume measures the rest.
 func Run(ctx context.Context, host Host, p Plan, run measure.Run) (written measure.Run, failed int, err error) {
 	r := newRunner(host, p, run)
-	r.began, r.todo = time.Now(), p.Cells
+	r.began, r.pending = time.Now(), p.Cells
 	r.run.Tool = host.Tool
 	r.run.Machine = describeMachine()
 	r.run.Warmup, r.run.Plan = p.Planned()
@@ -132,7 +132,7 @@ func (r *runner) done() (n int) {
 type runner struct {
 	host    Host
 	plan    Plan
-	todo    []cell // of the plan
+	pending []cell // of the plan
 	run     measure.Run
 	writer  measure.Writer
 	nodes   map[string]*broker.Broker // by broker label: the default configuration
@@ -155,7 +155,7 @@ type runner struct {
 }
 
 func (r *runner) measureAll(ctx context.Context, ready func() error) error {
-	if err := checkPrograms(r.todo); err != nil {
+	if err := checkPrograms(r.pending); err != nil {
 		return err
 	}
 	for _, label := range r.plan.Brokers {
@@ -163,7 +163,7 @@ func (r *runner) measureAll(ctx context.Context, ready func() error) error {
 			return err
 		}
 	}
-	if needsDatabase(r.todo) {
+	if needsDatabase(r.pending) {
 		if err := r.openDatabase(ctx); err != nil {
 			return err
 		}
@@ -183,12 +183,12 @@ func (r *runner) measureAll(ctx context.Context, ready func() error) error {
 		return err
 	}
 	r.measuring = time.Now()
-	total := r.plan.estimate(r.todo) - time.Duration(len(r.plan.Brokers))*nodeStart // these are over
-	var spent time.Duration                                                         // of the estimate
-	warmup := warmsUp(r.plan.Warmup, r.todo)
+	total := r.plan.estimate(r.pending) - time.Duration(len(r.plan.Brokers))*nodeStart // these are over
+	var spent time.Duration                                                            // of the estimate
+	warmup := warmsUp(r.plan.Warmup, r.pending)
 	progress := func(done int, c cell, name string) {
 		if r.host.OnCell != nil {
-			r.host.OnCell(Progress{Done: done, Total: len(warmup) + len(r.todo), Cell: name, Left: r.left(total, spent)})
+			r.host.OnCell(Progress{Done: done, Total: len(warmup) + len(r.pending), Cell: name, Left: r.left(total, spent)})
 		}
 		spent += c.c.Estimate
 	}
@@ -208,9 +208,9 @@ func (r *runner) measureAll(ctx context.Context, ready func() error) error {
 		return err
 	}
 	controlled := spent
-	for i, c := range r.todo {
+	for i, c := range r.pending {
 		// Not between the cells of a node that was started for them: it would have to be started again.
-		if fresh := c.variant() == "" || i == 0 || c.nodeKey() != r.todo[i-1].nodeKey(); fresh && spent-controlled >= controlEvery {
+		if fresh := c.variant() == "" || i == 0 || c.nodeKey() != r.pending[i-1].nodeKey(); fresh && spent-controlled >= controlEvery {
 			if err := r.control(ctx, "middle"); err != nil {
 				return err
 			}
@@ -307,7 +307,7 @@ func (r *runner) left(total, spent time.Duration) time.Duration {
 }
 
 func (r *runner) usesPika() bool {
-	return slices.ContainsFunc(r.todo, func(c cell) bool {
+	return slices.ContainsFunc(r.pending, func(c cell) bool {
 		kind, _ := load.KindOf(c.c.Labels["client"])
 		return kind.Script != ""
 	})
