@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"strconv"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -14,12 +15,13 @@ import (
 // Value is one number of one cell, or the reason why there is none. The zero
 // Value is neither and does not validate, so that a forgotten metric is found.
 type Value struct {
-	number json.Number // decimal text, so that 64-bit integers survive
+	number string // in decimal, so that 64-bit integers survive
+	float  float64
 	reason string
 }
 
 // Int is a measured whole number.
-func Int(n int64) Value { return Value{number: json.Number(strconv.FormatInt(n, 10))} }
+func Int(n int64) Value { return Value{number: strconv.FormatInt(n, 10), float: float64(n)} }
 
 // Float is a measured number. Not-a-number and infinities can't be stored;
 // they become a missing value that says so.
@@ -27,7 +29,7 @@ func Float(x float64) Value {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return Missing(fmt.Sprintf("the measurement gave %v", x))
 	}
-	return Value{number: json.Number(strconv.FormatFloat(x, 'g', -1, 64))}
+	return Value{number: strconv.FormatFloat(x, 'g', -1, 64), float: x}
 }
 
 // Missing is a measurement that was not made or failed, and why.
@@ -46,40 +48,22 @@ func (v Value) Reason() string { return v.reason }
 
 // Float64 is the number; it is NaN when there is none.
 func (v Value) Float64() float64 {
-	x, err := v.number.Float64()
-	if err != nil {
+	if !v.OK() {
 		return math.NaN()
 	}
-	return x
+	return v.float
 }
 
 // Int64 is the number where it is a whole one that fits.
 func (v Value) Int64() (int64, bool) {
-	n, err := v.number.Int64()
+	n, err := strconv.ParseInt(v.number, 10, 64)
 	return n, err == nil
 }
 
+// valueJSON is how a Value is written.
 type valueJSON struct {
-	Value  *number `json:"value"`
-	Reason string  `json:"reason,omitempty"`
-}
-
-// number is a json.Number that is not read from a string.
-type number json.Number
-
-func (n number) MarshalJSON() ([]byte, error) { return json.Marshal(json.Number(n)) }
-
-// UnmarshalJSONFrom keeps the text of a number.
-func (n *number) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	text, err := d.ReadValue()
-	if err != nil {
-		return err
-	}
-	if text.Kind() != '0' {
-		return fmt.Errorf("value is the JSON %s %s, want a number", text.Kind(), text)
-	}
-	*n = number(text)
-	return nil
+	Value  *float64 `json:"value"` // null where there is a reason
+	Reason string   `json:"reason,omitempty"`
 }
 
 // MarshalJSON writes {"value": 12.5} or {"value": null, "reason": "…"}.
@@ -87,11 +71,10 @@ func (v Value) MarshalJSON() ([]byte, error) {
 	if err := v.validate(); err != nil {
 		return nil, err
 	}
-	if !v.OK() {
-		return json.Marshal(valueJSON{Reason: v.reason})
+	if v.OK() {
+		return []byte(`{"value":` + v.number + "}"), nil
 	}
-	n := number(v.number)
-	return json.Marshal(valueJSON{Value: &n})
+	return json.Marshal(valueJSON{Reason: v.reason})
 }
 
 // UnmarshalJSON reads what MarshalJSON writes and nothing else.
@@ -103,21 +86,73 @@ func (v *Value) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// UnmarshalJSONFrom reads what MarshalJSON writes and nothing else.
+// UnmarshalJSONFrom reads what MarshalJSON writes and nothing else. It goes by
+// tokens: values are most of what is in result files.
 func (v *Value) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	*v = Value{}
 	start := d.InputOffset()
-	var j valueJSON
-	if err := jsonv2.UnmarshalDecode(d, &j, jsonv2.RejectUnknownMembers(true)); err != nil {
-		return err
-	}
-	*v = Value{reason: j.Reason}
-	if j.Value != nil {
-		v.number = json.Number(*j.Value)
+	switch kind := d.PeekKind(); kind {
+	case '{':
+		if _, err := d.ReadToken(); err != nil {
+			return err
+		}
+		for d.PeekKind() == '"' {
+			if err := v.member(d); err != nil {
+				return err
+			}
+		}
+		if _, err := d.ReadToken(); err != nil {
+			return err
+		}
+	default:
+		if err := d.SkipValue(); err != nil {
+			return err
+		}
+		if kind != 'n' {
+			return &jsonv2.SemanticError{ByteOffset: start, JSONKind: kind, GoType: reflect.TypeFor[Value]()}
+		}
 	}
 	if err := v.validate(); err != nil {
-		return &jsonv2.SemanticError{ByteOffset: start, Err: err}
+		return wrongAt(start, "%w", err)
 	}
 	return nil
+}
+
+// member reads a key, and what it stands for.
+func (v *Value) member(d *jsontext.Decoder) error {
+	token, err := d.ReadToken()
+	if err != nil {
+		return err
+	}
+	key, start := token.String(), d.InputOffset()
+	if key != "value" && key != "reason" {
+		return &jsonv2.SemanticError{ByteOffset: start, JSONPointer: d.StackPointer(), Err: jsonv2.ErrUnknownName}
+	}
+	text, err := d.ReadValue()
+	if err != nil {
+		return err
+	}
+	switch kind := text.Kind(); {
+	case key == "value" && kind == '0':
+		v.number = string(text)
+		if v.float, err = strconv.ParseFloat(v.number, 64); err != nil {
+			return wrongAt(start, "value %q is not a finite number", text)
+		}
+	case key == "value" && kind != 'n':
+		return wrongAt(start, "value is the JSON %s %s, want a number", kind, text)
+	case key == "reason" && kind == '"':
+		var reason []byte
+		reason, err = jsontext.AppendUnquote(nil, text)
+		v.reason = string(reason)
+		return err
+	case key == "reason":
+		return wrongAt(start, "reason is the JSON %s %s, want a string", kind, text)
+	}
+	return nil
+}
+
+func wrongAt(offset int64, format string, a ...any) error {
+	return &jsonv2.SemanticError{ByteOffset: offset, Err: fmt.Errorf(format, a...)}
 }
 
 func (v Value) validate() error {
@@ -126,10 +161,6 @@ func (v Value) validate() error {
 		return errors.New("a value is neither a number nor a reason")
 	case v.number != "" && v.reason != "":
 		return errors.New("a value has both a number and a reason")
-	case v.number != "":
-		if x, err := v.number.Float64(); err != nil || math.IsInf(x, 0) || math.IsNaN(x) {
-			return fmt.Errorf("value %q is not a finite number", v.number)
-		}
 	}
 	return nil
 }
