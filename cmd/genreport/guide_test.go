@@ -15,7 +15,7 @@ import (
 // noCharts draws nothing: what examples say is tested, not how it looks.
 type noCharts struct{}
 
-func (noCharts) Draw(f chart.Figure) (chart.Drawing, error) {
+func (noCharts) Draw(f *chart.Figure) (chart.Drawing, error) {
 	return chart.Drawing{SVG: "<svg></svg>", Option: []byte("{}"), Width: f.Width, Height: f.Height}, nil
 }
 

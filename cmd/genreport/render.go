@@ -165,8 +165,13 @@ func (m *material) resolve(contentDir string) error {
 func (f *renderFlags) render(s streams, results string, p experiments.Profile) error {
 	took := begin()
 	out := outFor(f.out, p)
+	var charts *chart.Cache
+	var chartsErr error
+	var opening sync.WaitGroup
+	opening.Go(func() { charts, chartsErr = chart.Open(f.bundle, drawings()) })
 	m, err := readFiles(f.content, results, p)
-	if err != nil {
+	opening.Wait()
+	if err := errors.Join(err, chartsErr); err != nil {
 		return err
 	}
 	took.done("reading", "")
@@ -175,10 +180,6 @@ func (f *renderFlags) render(s streams, results string, p experiments.Profile) e
 	}
 	took.done("articles", "")
 	content, pages := m.content, m.pages
-	charts, err := chart.Open(f.bundle, drawings())
-	if err != nil {
-		return err
-	}
 	baseURL := content.Site.BaseURL
 	if f.baseURL != "" {
 		baseURL = f.baseURL
@@ -259,16 +260,16 @@ func (f *renderFlags) render(s streams, results string, p experiments.Profile) e
 }
 
 // figures are those of all pages, as they are drawn.
-func figures(in site.Input) []chart.Figure {
+func figures(in site.Input) []*chart.Figure {
 	pages := slices.Clone(in.Pages)
 	for _, e := range in.Earlier {
 		pages = append(pages, e.Page)
 	}
-	var all []chart.Figure
+	var all []*chart.Figure
 	for _, p := range pages {
 		for _, b := range p.Blocks {
 			if b.Figure != nil {
-				all = append(all, b.Figure.Wide, b.Figure.Narrow)
+				all = append(all, &b.Figure.Wide, &b.Figure.Narrow)
 			}
 		}
 	}

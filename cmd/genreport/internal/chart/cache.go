@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -69,7 +68,6 @@ func Open(bundle, dir string) (*Cache, error) {
 		}
 	}
 	c := &Cache{dir: dir, script: script, base: h.Sum(nil), start: sync.OnceValues(func() (*Renderer, error) { return New(script) })}
-	c.trim(time.Now())
 	return c, nil
 }
 
@@ -77,12 +75,12 @@ func Open(bundle, dir string) (*Cache, error) {
 func (c *Cache) Script() []byte { return c.script }
 
 // Draw gives the drawing of a figure.
-func (c *Cache) Draw(f Figure) (Drawing, error) {
-	f, key, err := c.ready(f)
+func (c *Cache) Draw(f *Figure) (Drawing, error) {
+	readied, key, err := c.ready(*f)
 	if err != nil {
 		return Drawing{}, err
 	}
-	d, _, err := c.draw(f, key, c.start)
+	d, _, err := c.draw(readied, key, c.start)
 	return d, err
 }
 
@@ -90,62 +88,67 @@ func (c *Cache) Draw(f Figure) (Drawing, error) {
 type Drawn struct {
 	Kept, Made int // how many there were, and how many had to be drawn
 	cache      *Cache
-	all        map[string]*drawn // by key
+	all        map[*Figure]*drawn
 }
 
 type drawn struct {
-	figure Figure
+	once sync.Once
 	Drawing
 	kept bool
 	err  error
 }
 
 // DrawAll draws figures, as many at once as there are cores, each once however often it is among them.
-func (c *Cache) DrawAll(figures []Figure) (Drawn, error) {
-	out := Drawn{cache: c, all: map[string]*drawn{}}
-	for _, f := range figures {
-		f, key, err := c.ready(f)
+func (c *Cache) DrawAll(figures []*Figure) (Drawn, error) {
+	out := Drawn{cache: c, all: map[*Figure]*drawn{}}
+	byKey := map[string]*drawn{}
+	var mu sync.Mutex
+	draw := func(f *Figure, start func() (*Renderer, error)) error {
+		readied, key, err := c.ready(*f)
 		if err != nil {
-			return out, err
+			return err
 		}
-		out.all[key] = &drawn{figure: f}
+		mu.Lock()
+		if byKey[key] == nil {
+			byKey[key] = &drawn{}
+		}
+		d := byKey[key]
+		out.all[f] = d
+		mu.Unlock()
+		d.once.Do(func() { d.Drawing, d.kept, d.err = c.draw(readied, key, start) })
+		return d.err
 	}
-	keys := slices.Sorted(maps.Keys(out.all))
+	errs := make([]error, len(figures))
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	for n := range min(runtime.GOMAXPROCS(0), len(keys)) {
+	for n := range min(runtime.GOMAXPROCS(0), len(figures)) {
 		start := c.start
 		if n > 0 { // a renderer draws one figure at a time
 			start = sync.OnceValues(func() (*Renderer, error) { return New(c.script) })
 		}
 		wg.Go(func() {
-			for i := next.Add(1); int(i) <= len(keys); i = next.Add(1) {
-				d := out.all[keys[i-1]]
-				d.Drawing, d.kept, d.err = c.draw(d.figure, keys[i-1], start)
+			for i := int(next.Add(1)) - 1; i < len(figures); i = int(next.Add(1)) - 1 {
+				errs[i] = draw(figures[i], start)
 			}
 		})
 	}
 	wg.Wait()
-	var errs []error
-	for _, key := range keys {
-		d := out.all[key]
-		errs = append(errs, d.err)
+	for _, d := range byKey {
 		if d.kept {
 			out.Kept++
 		} else {
 			out.Made++
 		}
 	}
+	if out.Made > 0 { // there are more than before
+		c.trim(time.Now())
+	}
 	return out, errors.Join(errs...)
 }
 
 // Draw gives the drawing of a figure, which is made now if it was not among those of DrawAll.
-func (d Drawn) Draw(f Figure) (Drawing, error) {
-	f, key, err := d.cache.ready(f)
-	if err != nil {
-		return Drawing{}, err
-	}
-	if known := d.all[key]; known != nil {
+func (d Drawn) Draw(f *Figure) (Drawing, error) {
+	if known := d.all[f]; known != nil {
 		return known.Drawing, nil
 	}
 	return d.cache.Draw(f)

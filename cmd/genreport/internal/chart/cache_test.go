@@ -29,7 +29,7 @@ func counted(t *testing.T, dir string) (*Cache, *int) {
 
 func mustDraw(t *testing.T, c *Cache, f Figure) Drawing {
 	t.Helper()
-	d, err := c.Draw(f)
+	d, err := c.Draw(&f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,8 @@ func TestManyDrawAtOnce(t *testing.T) {
 		c, _ := counted(t, dir)
 		wg.Go(func() {
 			for range 3 {
-				if d, err := c.Draw(lines()); err != nil || !reflect.DeepEqual(d, want) {
+				f := lines()
+				if d, err := c.Draw(&f); err != nil || !reflect.DeepEqual(d, want) {
 					t.Error("another drawing", err)
 				}
 			}
@@ -171,7 +172,12 @@ func TestOldDrawingsGo(t *testing.T) {
 		}
 	}
 	mustDraw(t, c, lines()) // in use
-	counted(t, dir)
+	more := bars()
+	more.Series[0].Name = "more"
+	again, _ := counted(t, dir)
+	if _, err := again.DrawAll([]*Figure{&more}); err != nil {
+		t.Fatal(err)
+	}
 	for p, there := range map[string]bool{old: false, used: true, stray: true} {
 		if _, err := os.Stat(p); (err == nil) != there {
 			t.Errorf("%s: there is %v", filepath.Base(p), err == nil)
@@ -198,7 +204,7 @@ func TestDrawAll(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all, err := c.DrawAll(figures)
+		all, err := c.DrawAll([]*Figure{&figures[0], &figures[1], &figures[2], &figures[3]})
 		if err != nil || all.Made != drawn || all.Kept != 3-drawn {
 			t.Errorf("run %d: %d made and %d kept, %v; want %d and %d", run, all.Made, all.Kept, err, drawn, 3-drawn)
 		}
@@ -206,8 +212,8 @@ func TestDrawAll(t *testing.T) {
 			t.Errorf("run %d: a figure is drawn that was among all", run)
 			return renderer(t), nil
 		}
-		for i, f := range figures {
-			if d, err := all.Draw(f); err != nil || !reflect.DeepEqual(d, want[i]) {
+		for i := range figures {
+			if d, err := all.Draw(&figures[i]); err != nil || !reflect.DeepEqual(d, want[i]) {
 				t.Errorf("run %d: drawing %d is another: %v", run, i, err)
 			}
 		}
@@ -219,12 +225,12 @@ func TestDrawAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d, err := none.Draw(other); err != nil || d.SVG == "" {
+	if d, err := none.Draw(&other); err != nil || d.SVG == "" {
 		t.Errorf("a figure that was not among all: %v", err)
 	}
-	bad := bars()
+	good, bad := bars(), bars()
 	bad.ID = ""
-	if _, err := c.DrawAll([]Figure{bars(), bad}); err == nil {
+	if _, err := c.DrawAll([]*Figure{&good, &bad}); err == nil {
 		t.Error("no error of a figure without id")
 	}
 }

@@ -55,11 +55,11 @@ func browser(t *testing.T) context.Context {
 
 func realCharts(t *testing.T) Charts {
 	t.Helper()
-	r, err := chart.Load(filepath.Join("..", "..", "..", "..", "build", "echarts.js"))
+	c, err := chart.Open(filepath.Join("..", "..", "..", "..", "build", "echarts.js"), "")
 	if err != nil {
 		t.Fatalf("%v (\"make assets\" makes it)", err)
 	}
-	return r
+	return c
 }
 
 // sampleSite writes the sample pages into a directory.

@@ -59,7 +59,7 @@ func wordsOfFigures(lang string) figureWords {
 		Whole: "Show all", Help: "Left and right arrow keys move through the points, digits switch series, plus and minus zoom, Escape leaves"}
 }
 
-func (b *builder) figure(in article.Figure, number int, t text, links *linker) (*figure, error) {
+func (b *builder) figure(in *article.Figure, number int, t text, links *linker) (*figure, error) {
 	f := &figure{UI: t, Words: wordsOfFigures(t.Lang), ID: in.ID, Label: fmt.Sprintf(t.Figure, number), Title: in.Title, Caption: in.Caption,
 		Table: in.Table, Marked: in.Marked, Command: commandHTML(in.Numbers.Command)}
 	f.TableLabel = t.FigureData + t.Separator + f.Label
@@ -74,9 +74,9 @@ func (b *builder) figure(in article.Figure, number int, t text, links *linker) (
 	var options bytes.Buffer
 	for _, size := range []struct {
 		name   string
-		figure chart.Figure
+		figure *chart.Figure
 		svg    *template.HTML
-	}{{"wide", in.Wide, &f.Wide}, {"narrow", in.Narrow, &f.Narrow}} {
+	}{{"wide", &in.Wide, &f.Wide}, {"narrow", &in.Narrow, &f.Narrow}} {
 		d, err := b.in.Charts.Draw(size.figure)
 		if err != nil {
 			return nil, fmt.Errorf("figure %s: %w", in.ID, err)
@@ -105,7 +105,7 @@ func (b *builder) figure(in article.Figure, number int, t text, links *linker) (
 		if err != nil {
 			return nil, fmt.Errorf("figure %s: %w", in.ID, err)
 		}
-		js, err := figureJSON(in)
+		js, err := figureJSON(*in)
 		if err != nil {
 			return nil, fmt.Errorf("figure %s: %w", in.ID, err)
 		}

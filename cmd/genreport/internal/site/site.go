@@ -41,7 +41,7 @@ type Config struct {
 
 // Charts draws figures, several at once.
 type Charts interface {
-	Draw(chart.Figure) (chart.Drawing, error)
+	Draw(*chart.Figure) (chart.Drawing, error)
 }
 
 // Input is all that a site is made of.

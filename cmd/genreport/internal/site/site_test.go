@@ -26,7 +26,7 @@ import (
 // plainCharts draws as much of a figure as other packages' tests need.
 type plainCharts struct{}
 
-func (plainCharts) Draw(f chart.Figure) (chart.Drawing, error) {
+func (plainCharts) Draw(f *chart.Figure) (chart.Drawing, error) {
 	title := html.EscapeString(f.Title)
 	return chart.Drawing{Option: []byte("{}"), Width: 720, Height: 360, SVG: fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 360" role="img" aria-labelledby="%s-title"><title id="%s-title">%s</title></svg>`, f.ID, f.ID, title)}, nil
 }
@@ -541,7 +541,7 @@ func TestBuildRefuses(t *testing.T) {
 
 type brokenCharts struct{}
 
-func (brokenCharts) Draw(chart.Figure) (chart.Drawing, error) {
+func (brokenCharts) Draw(*chart.Figure) (chart.Drawing, error) {
 	return chart.Drawing{}, errors.New("no ink")
 }
 

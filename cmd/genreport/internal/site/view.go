@@ -166,7 +166,7 @@ func (b *builder) article(p article.Page, path, earlier string) (articleView, er
 		switch {
 		case in.Figure != nil:
 			figures++
-			f, err := b.figure(*in.Figure, figures, t, &links)
+			f, err := b.figure(in.Figure, figures, t, &links)
 			if err != nil {
 				return v, err
 			}
