@@ -116,7 +116,7 @@ const brokerLabel = "broker"
 // page's brokers, old versions first.
 func (r *resolver) values(known Known, label string) []string {
 	if label != brokerLabel {
-		return known.labelValues(label)
+		return slices.Clip(known.values[label]) // pages share them
 	}
 	aliases := slices.Sorted(maps.Keys(r.brokers))
 	slices.SortStableFunc(aliases, func(a, b string) int { return compareVersions(r.version(a), r.version(b)) })
@@ -129,7 +129,7 @@ func (r *resolver) valuesWhere(known Known, label string, where measure.Labels) 
 	delete(within, label)
 	delete(within, brokerLabel) // which no case has
 	known.Cases = slices.DeleteFunc(slices.Clone(known.Cases), func(c measure.Labels) bool { return !c.Match(within) })
-	return r.values(known, label)
+	return r.values(known.withValues(), label)
 }
 
 // valueText shows a label's value: of a broker, its version.

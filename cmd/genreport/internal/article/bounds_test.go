@@ -187,7 +187,7 @@ func TestIntervalRepeats(t *testing.T) {
 	}
 	r := testRecorded("standard").Results["channels"]
 	few(r)
-	for _, g := range groups(r, measure.Labels{"half": "false"}) {
+	for _, g := range NewData(nil, nil, nil).groups(r, measure.Labels{"half": "false"}) {
 		if !g.tooFew(r.Metrics) || g.tooFew(map[string]measure.Metric{"processes": r.Metrics["processes"]}) {
 			t.Errorf("five repeats: %v, exact counts alone: %v", g.tooFew(r.Metrics), g.tooFew(map[string]measure.Metric{"processes": r.Metrics["processes"]}))
 		}

@@ -443,7 +443,7 @@ func (r *resolver) evidenceOf() []Evidence {
 		if why != "" {
 			continue
 		}
-		for _, g := range groups(res, k.labels) {
+		for _, g := range r.data.groups(res, k.labels) {
 			e := Evidence{ID: k.id(), Experiment: k.experiment, Labels: g.labels, Command: inRepository(g.cells[0].Command),
 				Repeats: len(g.cells), TooFew: g.tooFew(res.Metrics), Limits: g.limits(), Added: g.added(), Failed: g.failed(),
 				Data: Link{Href: "data/" + run.ID + "/" + k.experiment + ".json", Text: k.experiment + ".json"}}

@@ -270,25 +270,23 @@ func (r *resolver) judge(d claimDeclared, at int, cells ...claim.Cell) claim.Dec
 	if d.Is == "between" {
 		low, high = *d.Low, *d.High
 	}
-	return remember(r.data.memo, func() claim.Decision {
-		switch d.Is {
-		case "greater":
-			return claim.Greater(cells[1], cells[0], factor)
-		case "less":
-			return claim.Less(cells[1], cells[0], factor)
-		case "same":
-			return claim.Same(cells[1], cells[0], d.Within)
-		case "between":
-			return claim.Between(cells[0], low, high)
-		case "flat":
-			return claim.Flat(cells, d.Within)
-		case "rising":
-			return claim.Rising(cells)
-		case "falling":
-			return claim.Falling(cells)
-		}
-		return claim.Stops(cells, at, d.Within)
-	}, d.Is, factor, d.Within, low, high, at, cells)
+	switch d.Is {
+	case "greater":
+		return claim.Greater(cells[1], cells[0], factor)
+	case "less":
+		return claim.Less(cells[1], cells[0], factor)
+	case "same":
+		return claim.Same(cells[1], cells[0], d.Within)
+	case "between":
+		return claim.Between(cells[0], low, high)
+	case "flat":
+		return claim.Flat(cells, d.Within)
+	case "rising":
+		return claim.Rising(cells)
+	case "falling":
+		return claim.Falling(cells)
+	}
+	return claim.Stops(cells, at, d.Within)
 }
 
 // claimCell is the samples of one case. An error is a wrong declaration.

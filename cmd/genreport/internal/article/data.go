@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"genreport/measure"
 	"genreport/measure/stats"
@@ -20,38 +21,31 @@ type Known struct {
 	Texts   []string
 	Series  []string         // recorded over time
 	Cases   []measure.Labels // without the broker
+
+	values map[string][]string // of each label over the cases, in their order
 }
 
-// labelValues are the values of a label over the cases, in their order.
-func (k Known) labelValues(label string) []string {
-	var out []string
+// withValues knows the values of its labels too.
+func (k Known) withValues() Known {
+	k.values = map[string][]string{}
 	for _, c := range k.Cases {
-		if v, ok := c[label]; ok && !slices.Contains(out, v) {
-			out = append(out, v)
-		}
-	}
-	return out
-}
-
-func (k Known) labels() []string {
-	var out []string
-	for _, c := range k.Cases {
-		for l := range c {
-			if !slices.Contains(out, l) {
-				out = append(out, l)
+		for label, v := range c {
+			if !slices.Contains(k.values[label], v) {
+				k.values[label] = append(k.values[label], v)
 			}
 		}
 	}
-	slices.Sort(out)
-	return out
+	return k
 }
+
+func (k Known) labels() []string { return slices.Sorted(maps.Keys(k.values)) }
 
 // Data is the measurements that pages may show.
 type Data struct {
 	catalog  Catalog
 	runs     []measure.Recorded // oldest first
 	profiles []string
-	memo     *memo
+	cases    *sync.Map // by the first cell of a result, what gives its cases: all pages ask for them
 	asked    *asked // what a page needed of it; nil: nobody wants to know
 }
 
@@ -77,7 +71,10 @@ func (d Data) all() []measure.Recorded {
 
 // NewData takes the runs whose profile is one of profiles.
 func NewData(catalog Catalog, runs []measure.Recorded, profiles []string) Data {
-	d := Data{catalog: catalog, profiles: profiles, memo: &memo{made: map[string]*answer{}}}
+	d := Data{catalog: Catalog{}, profiles: profiles, cases: &sync.Map{}}
+	for name, known := range catalog {
+		d.catalog[name] = known.withValues()
+	}
 	for _, r := range runs {
 		if slices.Contains(profiles, r.Run.Profile) {
 			d.runs = append(d.runs, r)
@@ -114,16 +111,29 @@ type group struct {
 }
 
 // groups are the cases of a result that have the labels, in measured order.
-func groups(r measure.Result, want measure.Labels) []group {
+func (d Data) groups(r measure.Result, want measure.Labels) []group {
+	if len(r.Cells) == 0 {
+		return nil
+	}
+	all, _ := d.cases.LoadOrStore(&r.Cells[0], sync.OnceValue(func() []group { return grouped(r.Cells) }))
 	var out []group
-	for _, c := range r.Cells {
-		if !c.Labels.Match(want) {
-			continue
+	for _, g := range all.(func() []group)() {
+		if g.labels.Match(want) {
+			out = append(out, g)
 		}
-		i := slices.IndexFunc(out, func(g group) bool { return maps.Equal(g.labels, c.Labels) })
-		if i < 0 {
-			out = append(out, group{labels: c.Labels})
-			i = len(out) - 1
+	}
+	return out
+}
+
+func grouped(cells []measure.Cell) []group {
+	var out []group
+	at := map[string]int{}
+	for _, c := range cells {
+		key := c.Labels.String()
+		i, there := at[key]
+		if !there {
+			i = len(out)
+			at[key], out = i, append(out, group{labels: c.Labels})
 		}
 		out[i].cells = append(out[i].cells, c)
 	}

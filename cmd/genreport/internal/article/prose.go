@@ -41,6 +41,9 @@ var (
 // to another. A digit within a name, which a letter or underscore stands right
 // before, is none: amqp091-go.
 func looseNumbers(text string) [][]int {
+	if !strings.ContainsAny(text, "0123456789") {
+		return nil
+	}
 	text = reference.ReplaceAllStringFunc(text, func(ref string) string { return strings.Repeat("\x00", len(ref)) })
 	var out [][]int
 	for _, at := range numeral.FindAllStringIndex(text, -1) {

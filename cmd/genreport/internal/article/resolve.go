@@ -344,7 +344,7 @@ func (r *resolver) oneCase(known Known, experiment string, want measure.Labels) 
 // checkLabels refuses what no case of an experiment has.
 func (r *resolver) checkLabels(known Known, experiment string, want measure.Labels) error {
 	for _, l := range slices.Sorted(maps.Keys(want)) {
-		v, values := want[l], known.labelValues(l)
+		v, values := want[l], known.values[l]
 		if l == brokerLabel {
 			if _, ok := r.brokers[v]; !ok {
 				return wrong(unknown("broker alias", v, keys(r.brokers)), partValue, brokerLabel)
@@ -385,7 +385,7 @@ func (r *resolver) cases(known Known, experiment string, want measure.Labels) (a
 	}
 	r.use(run, experiment)
 	want["broker"] = label
-	all = remember(r.data.memo, func() []group { return groups(res, want) }, run.ID, experiment, want)
+	all = r.data.groups(res, want)
 	if len(all) == 0 {
 		return nil, fmt.Sprintf("run %s has no such case", run.ID), nil
 	}
@@ -537,10 +537,7 @@ func (r *resolver) relate(known Known, metric measure.Metric, in ref) (resolved,
 		return r.miss("the ratio's second value is 0"), nil
 	}
 	if interval {
-		c := remember(r.data.memo, func() stats.Comparison {
-			c, _ := stats.Compare(samples[1], samples[0]) // the zero one has no interval
-			return c
-		}, samples)
+		c, _ := stats.Compare(samples[1], samples[0]) // the zero one has no interval
 		if !c.Interval || !c.HasRatio {
 			return r.miss(noInterval), nil
 		}
