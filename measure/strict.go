@@ -20,7 +20,8 @@ var byteOrderMark = []byte("\xef\xbb\xbf")
 func decodeStrict(name string, data []byte, v any) error {
 	data = bytes.TrimPrefix(data, byteOrderMark)
 	options := []jsonv2.Options{jsonv2.RejectUnknownMembers(true)}
-	if bytes.Contains(data, []byte("null")) { // to look at every value takes a quarter of the time
+	// To look at every value for a null takes a quarter of the time; those of [Value] are its own to read.
+	if bytes.Count(data, []byte("null")) > bytes.Count(data, []byte(`"value": null`)) {
 		options = append(options, jsonv2.WithUnmarshalers(jsonv2.UnmarshalFromFunc(refuseNull)))
 	}
 	err := jsonv2.Unmarshal(data, v, options...)
