@@ -7,6 +7,7 @@ import (
 	"math"
 	"reflect"
 	"strconv"
+	"strings"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -56,6 +57,9 @@ func (v Value) Float64() float64 {
 
 // Int64 is the number where it is a whole one that fits.
 func (v Value) Int64() (int64, bool) {
+	if strings.ContainsAny(v.number, ".eE") {
+		return 0, false
+	}
 	n, err := strconv.ParseInt(v.number, 10, 64)
 	return n, err == nil
 }

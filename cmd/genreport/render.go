@@ -203,21 +203,16 @@ func (f *renderFlags) render(s streams, results string, p experiments.Profile) e
 		}
 	}
 	took.done("earlier runs", "")
+	var dataErr error
+	var data sync.WaitGroup
+	data.Go(func() { in.Data, dataErr = dataFiles(os.DirFS(results), published) })
 	drawn, err := charts.DrawAll(figures(in))
-	if err != nil {
+	data.Wait()
+	if err := errors.Join(err, dataErr); err != nil {
 		return err
 	}
 	in.Charts = drawn
 	took.done("charts", fmt.Sprintf(" (%d drawn, %d kept)", drawn.Made, drawn.Kept))
-	slices.Sort(published)
-	if in.Data, err = resultFiles(os.DirFS(results), slices.Compact(published)); err != nil {
-		return err
-	}
-	schemas, err := schema.Files()
-	if err != nil {
-		return err
-	}
-	maps.Copy(in.Data, schemas)
 	if f.cards != "" {
 		if err := writeCards(f.cards, in); err != nil {
 			return err
@@ -257,6 +252,20 @@ func (f *renderFlags) render(s streams, results string, p experiments.Profile) e
 		fmt.Fprintf(s.err, "%d references have no number and read \"not measured\"\n", missing)
 	}
 	return nil
+}
+
+// dataFiles are what is published beside the pages: the files of the runs, and
+// their schemas.
+func dataFiles(results fs.FS, runs []string) (map[string][]byte, error) {
+	files, err := resultFiles(results, slices.Compact(slices.Sorted(slices.Values(runs))))
+	if err != nil {
+		return nil, err
+	}
+	schemas, err := schema.Files()
+	if err == nil {
+		maps.Copy(files, schemas)
+	}
+	return files, err
 }
 
 // figures are those of all pages, as they are drawn.

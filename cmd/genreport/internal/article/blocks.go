@@ -492,7 +492,7 @@ func (r *resolver) overTime(known Known, d figureDeclared, w figureWords, scale 
 		}
 		reason := c.missing
 		if reason == "" {
-			r.cite(d.Experiment, c.labels)
+			r.cite(d.Experiment, c.group)
 			first := c.cells[0]
 			l.labels, l.value = c.labels, cmp.Or(c.labels[d.Series], value)
 			f.Numbers.from(r, c.group)
@@ -601,7 +601,7 @@ func (r *resolver) point(known Known, name string, d figureDeclared, labels meas
 	}
 	if reason != "" {
 		if c.missing == "" {
-			r.cite(d.Experiment, c.labels, name)
+			r.cite(d.Experiment, c.group, name)
 		}
 		if d.Gaps && c.missing == "" && len(c.failed()) == 0 { // the caption says what a gap is
 			return chart.Point{Short: shortMissing(r.lang)}, notMeasured(r.lang, reason), "", nil
@@ -609,7 +609,7 @@ func (r *resolver) point(known Known, name string, d figureDeclared, labels meas
 		short := shortReason(r.lang, c.group)
 		return chart.Point{Label: short, Short: short}, r.miss(reason).text, "", nil
 	}
-	anchor := r.cite(d.Experiment, c.labels, name)
+	anchor := r.cite(d.Experiment, c.group, name)
 	text = options{unit: d.Unit, bare: true}.show(median, metric.Unit)
 	if n, whole := median.whole(); whole && c.counts(name, metric) && d.Per == "" && d.Unit == "" {
 		text = number.Exact(n)

@@ -174,7 +174,7 @@ func (s source) resolveClaims(r *resolver, p *Page, shared placedText, bad *faul
 func (s source) resolveBody(r *resolver, p *Page, bad *faults) {
 	doc := parseMarkdown(s.body, style{s.lang, s.front.HTML})
 	body := string(s.body)
-	doc.written = written{body, s.file, func(offset int) place { return placeIn(body, offset) }}
+	doc.written = written{body, s.file, placesIn(body)}
 	s.resolveRefs(r, doc, bad)
 	r.looseText(doc)
 	var html strings.Builder
@@ -344,7 +344,9 @@ func (s source) resolveRefs(r *resolver, doc document, bad *faults) {
 		case *refNode:
 			start := n.offset + len(refOpen)
 			v, err := r.resolve(doc.written, start, start+len(n.text), ref{})
-			bad.at(file, doc.written.at(n.offset), err)
+			if err != nil {
+				bad.at(file, doc.written.at(n.offset), err)
+			}
 			n.html, n.plain = v.html(s.lang), v.words(s.lang)
 			for up := n.Parent(); up != nil; up = up.Parent() {
 				switch up.(type) {
@@ -444,7 +446,7 @@ func (r *resolver) evidenceOf() []Evidence {
 			continue
 		}
 		for _, g := range r.data.groups(res, k.labels) {
-			e := Evidence{ID: k.id(), Experiment: k.experiment, Labels: g.labels, Command: inRepository(g.cells[0].Command),
+			e := Evidence{ID: k.anchor, Experiment: k.experiment, Labels: g.labels, Command: inRepository(g.cells[0].Command),
 				Repeats: len(g.cells), TooFew: g.tooFew(res.Metrics), Limits: g.limits(), Added: g.added(), Failed: g.failed(),
 				Data: Link{Href: "data/" + run.ID + "/" + k.experiment + ".json", Text: k.experiment + ".json"}}
 			for _, name := range slices.Sorted(slices.Values(keys(res.Metrics))) {

@@ -311,7 +311,7 @@ func (r *resolver) claimCell(d claimDeclared, labels measure.Labels) (cell claim
 		cell.Samples = append(cell.Samples, x/by)
 	}
 	cell.Missing = strings.Join(reasons, "; ")
-	return cell, r.cite(d.Experiment, found.labels, d.Metric), nil
+	return cell, r.cite(d.Experiment, found.group, d.Metric), nil
 }
 
 // caseName tells a case from the others of its claim.

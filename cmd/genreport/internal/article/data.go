@@ -46,7 +46,7 @@ type Data struct {
 	runs     []measure.Recorded // oldest first
 	profiles []string
 	cases    *sync.Map // by the first cell of a result, what gives its cases: all pages ask for them
-	asked    *asked // what a page needed of it; nil: nobody wants to know
+	asked    *asked    // what a page needed of it; nil: nobody wants to know
 }
 
 // asked is what a page's numbers depend on.
@@ -108,6 +108,7 @@ func (d Data) find(experiment, broker string) (measure.Result, measure.Run, stri
 type group struct {
 	labels measure.Labels
 	cells  []measure.Cell
+	anchor string // of its evidence
 }
 
 // groups are the cases of a result that have the labels, in measured order.
@@ -115,7 +116,7 @@ func (d Data) groups(r measure.Result, want measure.Labels) []group {
 	if len(r.Cells) == 0 {
 		return nil
 	}
-	all, _ := d.cases.LoadOrStore(&r.Cells[0], sync.OnceValue(func() []group { return grouped(r.Cells) }))
+	all, _ := d.cases.LoadOrStore(&r.Cells[0], sync.OnceValue(func() []group { return grouped(r) }))
 	var out []group
 	for _, g := range all.(func() []group)() {
 		if g.labels.Match(want) {
@@ -125,15 +126,15 @@ func (d Data) groups(r measure.Result, want measure.Labels) []group {
 	return out
 }
 
-func grouped(cells []measure.Cell) []group {
+func grouped(r measure.Result) []group {
 	var out []group
 	at := map[string]int{}
-	for _, c := range cells {
+	for _, c := range r.Cells {
 		key := c.Labels.String()
 		i, there := at[key]
 		if !there {
 			i = len(out)
-			at[key], out = i, append(out, group{labels: c.Labels})
+			at[key], out = i, append(out, group{labels: c.Labels, anchor: anchorOf(r.Experiment, c.Labels)})
 		}
 		out[i].cells = append(out[i].cells, c)
 	}

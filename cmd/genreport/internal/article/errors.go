@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"unicode/utf8"
 
@@ -25,6 +26,21 @@ func placeIn(text string, offset int) place {
 	before := text[:min(max(offset, 0), len(text))]
 	start := 1 + strings.LastIndexByte(before, '\n')
 	return place{1 + strings.Count(before, "\n"), 1 + utf8.RuneCountInString(before[start:])}
+}
+
+// placesIn is placeIn for many offsets in a long text.
+func placesIn(text string) func(offset int) place {
+	starts := []int{0} // of lines
+	for i := range len(text) {
+		if text[i] == '\n' {
+			starts = append(starts, i+1)
+		}
+	}
+	return func(offset int) place {
+		offset = min(max(offset, 0), len(text))
+		line := sort.SearchInts(starts, offset+1)
+		return place{line, 1 + utf8.RuneCountInString(text[starts[line-1]:offset])}
+	}
 }
 
 // lineAt is the line, from 1, of an offset in text.

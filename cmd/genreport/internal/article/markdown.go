@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -54,6 +55,18 @@ func newMarkdown(s style) goldmark.Markdown {
 		),
 		goldmark.WithRendererOptions(options...),
 	)
+}
+
+// markdowns has one of each style: to make one takes longer than most texts, and
+// they keep nothing of what they read.
+var markdowns sync.Map
+
+func markdownOf(s style) goldmark.Markdown {
+	md, made := markdowns.Load(s)
+	if !made {
+		md, _ = markdowns.LoadOrStore(s, newMarkdown(s))
+	}
+	return md.(goldmark.Markdown)
 }
 
 // emphasisParser is CommonMark's emphasis with one more rule: Chinese, Japanese
@@ -274,17 +287,23 @@ type document struct {
 }
 
 func parseMarkdown(source []byte, s style) document {
-	md := newMarkdown(s)
+	md := markdownOf(s)
 	ctx := parser.NewContext(parser.WithIDs(&headingIDs{taken: map[string]bool{}}))
 	return document{md: md, style: s, source: source, root: md.Parser().Parse(text.NewReader(source), parser.WithContext(ctx))}
 }
 
 func (d document) render(n ast.Node) (template.HTML, error) {
-	var b bytes.Buffer
+	var b buffer
 	d.joinLines(n)
 	err := d.md.Renderer().Render(&b, d.source, n)
 	return template.HTML(b.String()), err
 }
+
+// buffer is a [util.BufWriter] without another buffer before it.
+type buffer struct{ bytes.Buffer }
+
+func (buffer) Buffered() int { return 0 }
+func (buffer) Flush() error  { return nil }
 
 // joinLines takes out the line breaks of the source that would show as a space
 // within Chinese text. One between Chinese and Latin script or code stays: that

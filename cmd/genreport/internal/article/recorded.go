@@ -191,7 +191,7 @@ func (r *resolver) recordedLineOf(known Known, rec recordedDeclared, value strin
 			return l, wrong(fmt.Errorf("parameter %s is %q, want seconds", rec.Zero, text), "zero")
 		}
 	}
-	l.anchor = r.cite(rec.Experiment, c.labels)
+	l.anchor = r.cite(rec.Experiment, c.group)
 	first := c.cells[0]
 	s, ok := first.Series[rec.Metric]
 	switch {

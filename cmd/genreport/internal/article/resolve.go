@@ -46,6 +46,7 @@ type resolver struct {
 type evidenceKey struct {
 	experiment string
 	labels     measure.Labels
+	anchor     string
 	metrics    []string // of them; what nobody refers to is in the data
 }
 
@@ -200,7 +201,7 @@ func (r *resolver) lookup(in ref, defaults ref) (resolved, error) {
 	} else if n, whole := p.whole(); whole && c.counts(in.name, metric) && in.options == (options{}) {
 		text = number.Exact(n)
 	}
-	v := resolved{text: text, anchor: r.cite(in.experiment, c.labels, in.name)}
+	v := resolved{text: text, anchor: r.cite(in.experiment, c.group, in.name)}
 	if c.marked(metric) {
 		v.mark = v.anchor
 	}
@@ -313,7 +314,7 @@ func (r *resolver) miss(reason string) resolved {
 // missCase is a case that was measured without success: its evidence tells more.
 func (r *resolver) missCase(experiment string, g group, reason, name string) resolved {
 	v := r.miss(reason)
-	v.anchor = r.cite(experiment, g.labels, name)
+	v.anchor = r.cite(experiment, g, name)
 	return v
 }
 
@@ -420,7 +421,7 @@ func (r *resolver) overCases(known Known, metric measure.Metric, in ref) (resolv
 			}
 		}
 		samples = append(samples, numbers)
-		if a := r.cite(in.experiment, g.labels, in.name); mark == "" && g.marked(metric) {
+		if a := r.cite(in.experiment, g, in.name); mark == "" && g.marked(metric) {
 			mark = a
 		}
 		if in.options.stat == "slope" {
@@ -518,7 +519,7 @@ func (r *resolver) relate(known Known, metric measure.Metric, in ref) (resolved,
 			return resolved{}, err
 		}
 		samples[i], _ = c.samples(in.name)
-		a := r.cite(in.experiment, c.labels, in.name)
+		a := r.cite(in.experiment, c.group, in.name)
 		if mark == "" && c.marked(metric) {
 			mark = a
 		}
@@ -581,7 +582,7 @@ func (r *resolver) said(known Known, in ref) (resolved, error) {
 		return r.missCase(in.experiment, c.group, reason, in.name), nil
 	}
 	text, _ = words.In(r.lang, text) // a word of ours; what a tool printed stays
-	return resolved{text: text, anchor: r.cite(in.experiment, c.labels), said: true}, nil
+	return resolved{text: text, anchor: r.cite(in.experiment, c.group), said: true}, nil
 }
 
 // parameter is a size or setting that the experiment used.
@@ -606,12 +607,12 @@ func (r *resolver) parameter(in ref, name string) (resolved, error) {
 
 // cite adds the case, with the metrics that the page shows of it, to the page's
 // evidence and gives its anchor.
-func (r *resolver) cite(experiment string, labels measure.Labels, metrics ...string) string {
+func (r *resolver) cite(experiment string, g group, metrics ...string) string {
 	i := slices.IndexFunc(r.evidence, func(k evidenceKey) bool {
-		return k.experiment == experiment && maps.Equal(k.labels, labels)
+		return k.anchor == g.anchor && maps.Equal(k.labels, g.labels)
 	})
 	if i < 0 {
-		r.evidence = append(r.evidence, evidenceKey{experiment: experiment, labels: labels})
+		r.evidence = append(r.evidence, evidenceKey{experiment, g.labels, g.anchor, nil})
 		i = len(r.evidence) - 1
 	}
 	key := &r.evidence[i]
@@ -620,19 +621,20 @@ func (r *resolver) cite(experiment string, labels measure.Labels, metrics ...str
 			key.metrics = append(key.metrics, m)
 		}
 	}
-	return key.id()
+	return g.anchor
 }
 
 // EvidenceOf is the anchor of an experiment's evidence: where a number leads
 // that comes from several cases.
 func EvidenceOf(experiment string) string { return "_of-" + experiment }
 
-func (k evidenceKey) id() string {
+// anchorOf is the anchor of a case's evidence.
+func anchorOf(experiment string, labels measure.Labels) string {
 	var b strings.Builder
-	b.WriteString("e-" + k.experiment)
-	for _, l := range slices.Sorted(maps.Keys(k.labels)) {
+	b.WriteString("e-" + experiment)
+	for _, l := range slices.Sorted(maps.Keys(labels)) {
 		b.WriteString("-" + l + "-")
-		for _, c := range k.labels[l] {
+		for _, c := range labels[l] {
 			if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' {
 				b.WriteRune(c)
 			} else {

@@ -130,21 +130,21 @@ func (b *builder) figure(in *article.Figure, number int, t text, links *linker) 
 	return f, nil
 }
 
-// chartScripts puts the scripts of charts among the site's files. There are none without ECharts. A page with a demonstration too
+// chartScripts gives the scripts of charts. There are none without ECharts. A page with a demonstration too
 // loads one file rather than two.
 func (b *builder) chartScripts(from string, demo bool) (chartScripts, error) {
 	if len(b.in.ECharts) == 0 {
 		return chartScripts{}, nil
 	}
-	names := []string{"charts.js"}
+	script := b.charts
 	if demo {
-		names = []string{"demo.js", "charts.js"}
+		script = b.both
 	}
-	loader, err := b.script(names...)
+	loader, err := script()
 	if err != nil {
 		return chartScripts{}, err
 	}
-	return chartScripts{b.link(from, loader), b.link(from, b.asset("echarts.js", b.in.ECharts))}, nil
+	return chartScripts{b.link(from, loader), b.link(from, b.echarts())}, nil
 }
 
 // script puts scripts among the site's files, as one that has the name of the last.

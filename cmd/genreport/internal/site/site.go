@@ -87,6 +87,9 @@ type builder struct {
 	style, icon string // paths
 	pageScript  string
 	listed      []listed // pages for the sitemap
+	// Paths of scripts that some pages have: of charts, of both in one file, of demonstrations.
+	charts, both, demo func() (string, error)
+	echarts            func() string
 }
 
 var validSlug = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
@@ -170,6 +173,10 @@ func (b *builder) prepare() error {
 		}
 		*a.path = b.asset(a.name, content)
 	}
+	b.charts = sync.OnceValues(func() (string, error) { return b.script("charts.js") })
+	b.both = sync.OnceValues(func() (string, error) { return b.script("demo.js", "charts.js") })
+	b.demo = sync.OnceValues(func() (string, error) { return b.script("demo.js") })
+	b.echarts = sync.OnceValue(func() string { return b.asset("echarts.js", b.in.ECharts) })
 	// GitHub Pages would otherwise leave out what Jekyll does not publish.
 	b.files[".nojekyll"] = nil
 	var err error

@@ -93,11 +93,16 @@ type evidence struct {
 	UI      text
 	ID      string
 	Labels  []label
-	Metrics []article.EvidenceMetric
+	Metrics []metric
 	Behind  []behind
 	Command template.HTML
 	Data    article.Link
 	Others  string // metrics of the case that only the data has
+}
+
+type metric struct {
+	article.EvidenceMetric
+	Shown template.HTML // all samples: one by one they would take most of a template's time
 }
 
 // behind is one thing that a reader should know of how a case came about.
@@ -155,7 +160,7 @@ func (b *builder) article(p article.Page, path, earlier string) (articleView, er
 	figures, outputs := 0, 0
 	own := newOwn(p.Lang)
 	if hasDemo(p) && v.Charts.Loader == "" {
-		demo, err := b.script("demo.js")
+		demo, err := b.demo()
 		if err != nil {
 			return v, err
 		}
@@ -352,7 +357,11 @@ var tag = regexp.MustCompile(`<[^>]*>`)
 
 // plain is the text of HTML.
 func plain(h template.HTML) string {
-	return strings.TrimSpace(html.UnescapeString(tag.ReplaceAllString(string(h), "")))
+	text := string(h)
+	if strings.Contains(text, "<") {
+		text = tag.ReplaceAllString(text, "")
+	}
+	return strings.TrimSpace(html.UnescapeString(text))
 }
 
 // headlineSize is the class under which the headline figures stand in one row.
@@ -379,20 +388,21 @@ func groups(all []article.Evidence, t text, links *linker) []group {
 			i = len(out)
 			out = append(out, group{ID: article.EvidenceOf(e.Experiment), Name: e.Experiment})
 		}
-		v := evidence{UI: t, ID: e.ID, Command: commandHTML(e.Command), Data: links.to(e.Data), Metrics: slices.Clone(e.Metrics), Behind: behindOf(e, t)}
+		v := evidence{UI: t, ID: e.ID, Command: commandHTML(e.Command), Data: links.to(e.Data), Behind: behindOf(e, t)}
 		if e.Others > 0 {
 			v.Others = fmt.Sprintf(t.OtherMetrics, e.Others)
 		}
-		for k, m := range v.Metrics {
-			v.Metrics[k].Description, _ = words.In(t.Lang, m.Description)
-			v.Metrics[k].Missing, _ = words.In(t.Lang, m.Missing)
+		for _, m := range e.Metrics {
+			m.Description, _ = words.In(t.Lang, m.Description)
+			m.Missing, _ = words.In(t.Lang, m.Missing)
 			// "18 KiB" says its unit already, and counts have none.
 			switch {
 			case m.Unit == string(measure.PerSecond):
-				v.Metrics[k].Unit = "/s"
+				m.Unit = "/s"
 			case m.Unit == string(measure.Count) || strings.HasSuffix(m.Median, m.Unit):
-				v.Metrics[k].Unit = ""
+				m.Unit = ""
 			}
+			v.Metrics = append(v.Metrics, metric{m, samplesHTML(m.Samples, t)})
 		}
 		for _, k := range sortedKeys(e.Labels) {
 			v.Labels = append(v.Labels, label{k, e.Labels[k]})
@@ -403,6 +413,20 @@ func groups(all []article.Evidence, t text, links *linker) []group {
 		out[i].Count = count(len(out[i].Cases), t.CaseOne, t.CaseMany)
 	}
 	return out
+}
+
+func samplesHTML(samples []article.ShownSample, t text) template.HTML {
+	var b strings.Builder
+	for i, s := range samples {
+		if i > 0 {
+			b.WriteString(" · ")
+		}
+		template.HTMLEscape(&b, []byte(s.Text))
+		if s.Outlier {
+			b.WriteString("<i>" + template.HTMLEscapeString(t.Outlier) + "</i>")
+		}
+	}
+	return template.HTML(b.String())
 }
 
 // behindOf says who held the case back, why it claims no interval, whether its

@@ -61,11 +61,22 @@ func write(dir string, files map[string][]byte) (err error) {
 		}
 	}()
 	next, old := filepath.Join(work, "new"), filepath.Join(work, "old")
-	if err := writeFile(next, marker, []byte(markerText)); err != nil {
+	if err := os.Mkdir(next, 0o755); err != nil {
 		return err
 	}
+	if err := os.WriteFile(filepath.Join(next, marker), []byte(markerText), 0o644); err != nil {
+		return err
+	}
+	made := map[string]bool{} // directories
 	for _, name := range sortedKeys(files) {
-		if err := writeFile(next, name, files[name]); err != nil {
+		path := filepath.Join(next, filepath.FromSlash(name))
+		if parent := filepath.Dir(path); !made[parent] {
+			if err := os.MkdirAll(parent, 0o755); err != nil {
+				return err
+			}
+			made[parent] = true
+		}
+		if err := os.WriteFile(path, files[name], 0o644); err != nil {
 			return err
 		}
 	}
@@ -104,12 +115,4 @@ func ours(dir string) (exists bool, err error) {
 		return false, fmt.Errorf("it holds files that genreport did not generate (no %s in it), and all of them would be lost: choose another directory with --out, or empty this one first", marker)
 	}
 	return true, nil
-}
-
-func writeFile(dir, name string, content []byte) error {
-	path := filepath.Join(dir, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(path, content, 0o644)
 }
