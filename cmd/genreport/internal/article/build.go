@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 
 	"genreport/cmd/genreport/internal/number"
@@ -124,7 +125,7 @@ func (s source) resolve(d Data, guess leads) (Page, leads, error) {
 
 func (s source) resolveWith(d Data, known leads) (Page, *resolver, error) {
 	r := &resolver{data: d.watched(), lang: s.lang, brokers: s.shared.Brokers, here: Place{s.file, 1, 1}, leads: known,
-		sources: s.shared.Sources, declaredClaims: s.shared.Claims, faulty: map[string]error{}}
+		sources: s.shared.Sources, declaredClaims: s.shared.Claims, faulty: map[string]error{}, markdowns: map[style]goldmark.Markdown{}}
 	p := Page{Slug: s.slug, Lang: s.lang, Series: s.shared.Series, Number: s.shared.Number, Aside: s.aside, ForAuthors: s.forAuthors}
 	var bad faults
 	shared := s.sharedWords()
@@ -172,7 +173,7 @@ func (s source) resolveClaims(r *resolver, p *Page, shared placedText, bad *faul
 }
 
 func (s source) resolveBody(r *resolver, p *Page, bad *faults) {
-	doc := parseMarkdown(s.body, style{s.lang, s.front.HTML})
+	doc := r.parse(s.body, style{s.lang, s.front.HTML})
 	body := string(s.body)
 	doc.written = written{body, s.file, placesIn(body)}
 	s.resolveRefs(r, doc, bad)

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -55,18 +54,6 @@ func newMarkdown(s style) goldmark.Markdown {
 		),
 		goldmark.WithRendererOptions(options...),
 	)
-}
-
-// markdowns has one of each style: to make one takes longer than most texts, and
-// they keep nothing of what they read.
-var markdowns sync.Map
-
-func markdownOf(s style) goldmark.Markdown {
-	md, made := markdowns.Load(s)
-	if !made {
-		md, _ = markdowns.LoadOrStore(s, newMarkdown(s))
-	}
-	return md.(goldmark.Markdown)
 }
 
 // emphasisParser is CommonMark's emphasis with one more rule: Chinese, Japanese
@@ -286,8 +273,15 @@ type document struct {
 	written written // the source, with its places
 }
 
-func parseMarkdown(source []byte, s style) document {
-	md := markdownOf(s)
+// parse reads Markdown of a page. To make what reads it takes longer than most texts do.
+func (r *resolver) parse(source []byte, s style) document {
+	if r.markdowns[s] == nil {
+		r.markdowns[s] = newMarkdown(s)
+	}
+	return parseMarkdown(r.markdowns[s], source, s)
+}
+
+func parseMarkdown(md goldmark.Markdown, source []byte, s style) document {
 	ctx := parser.NewContext(parser.WithIDs(&headingIDs{taken: map[string]bool{}}))
 	return document{md: md, style: s, source: source, root: md.Parser().Parse(text.NewReader(source), parser.WithContext(ctx))}
 }

@@ -8,7 +8,7 @@ import (
 
 func markdown(t *testing.T, source string, s style) string {
 	t.Helper()
-	doc := parseMarkdown([]byte(source), s)
+	doc := parseMarkdown(newMarkdown(s), []byte(source), s)
 	h, err := doc.render(doc.root)
 	if err != nil {
 		t.Fatal(err)

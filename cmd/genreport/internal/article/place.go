@@ -295,7 +295,7 @@ func (s source) scalar(file string, p place, text string) written {
 // from a place of the file on, which may be that of its key.
 func (s source) passage(r *resolver, text string, at place, bad *faults) string {
 	w := s.scalar(s.file, at, text)
-	doc := parseMarkdown([]byte(text), style{s.lang, s.front.HTML})
+	doc := r.parse([]byte(text), style{s.lang, s.front.HTML})
 	doc.written = w
 	s.resolveRefs(r, doc, bad)
 	r.looseText(doc)

@@ -96,7 +96,7 @@ func (r *resolver) looseText(doc document) {
 // sentence renders Markdown with references that stands outside the body: the
 // words of a claim.
 func (s source) sentence(r *resolver, w written, bad *faults) template.HTML {
-	doc := parseMarkdown([]byte(w.text), style{lang: s.lang})
+	doc := r.parse([]byte(w.text), style{lang: s.lang})
 	doc.written = w
 	s.resolveRefs(r, doc, bad)
 	_ = ast.Walk(doc.root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"genreport/cmd/genreport/internal/claim"
+	"github.com/yuin/goldmark"
+
 	"genreport/cmd/genreport/internal/number"
 	"genreport/cmd/genreport/internal/words"
 	"genreport/measure"
@@ -40,6 +42,7 @@ type resolver struct {
 	moments        moments          // of the step whose caption is resolved
 	used           []Used
 	loose          []Loose
+	markdowns      map[style]goldmark.Markdown // that have been needed
 }
 
 // evidenceKey is a case whose numbers the page shows.
