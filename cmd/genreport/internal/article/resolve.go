@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"strings"
 
-	"genreport/cmd/genreport/internal/claim"
 	"github.com/yuin/goldmark"
 
+	"genreport/cmd/genreport/internal/claim"
 	"genreport/cmd/genreport/internal/number"
 	"genreport/cmd/genreport/internal/words"
 	"genreport/measure"
