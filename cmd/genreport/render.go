@@ -193,22 +193,28 @@ func (f *renderFlags) render(s streams, results string, p experiments.Profile) e
 		published = append(published, runIDs(p)...)
 	}
 	if p != experiments.Quick {
-		h, err := historyOf(content, m, pages)
-		if err != nil {
-			return usageError{inDir(f.content, err)}
-		}
-		in.Runs, in.Earlier, in.Changes = m.data.Runs(), h.earlier, h.changes
+		in.Runs = m.data.Runs()
 		for _, r := range in.Runs {
 			published = append(published, r.Run.ID)
 		}
 	}
-	took.done("earlier runs", "")
 	var dataErr error
 	var data sync.WaitGroup
 	data.Go(func() { in.Data, dataErr = dataFiles(os.DirFS(results), published) })
-	drawn, err := charts.DrawAll(figures(in))
+	var h history
+	if p != experiments.Quick {
+		if h, err = historyOf(content, m, pages); err != nil {
+			err = usageError{inDir(f.content, err)}
+		}
+	}
 	data.Wait()
 	if err := errors.Join(err, dataErr); err != nil {
+		return err
+	}
+	in.Earlier, in.Changes = h.earlier, h.changes
+	took.done("earlier runs", "")
+	drawn, err := charts.DrawAll(figures(in))
+	if err != nil {
 		return err
 	}
 	in.Charts = drawn
