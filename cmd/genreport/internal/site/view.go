@@ -102,7 +102,8 @@ type evidence struct {
 
 type metric struct {
 	article.EvidenceMetric
-	Shown template.HTML // all samples: one by one they would take most of a template's time
+	Spreads []string      // how far the samples lie apart
+	Shown   template.HTML // the samples: one by one they would take most of a template's time
 }
 
 // behind is one thing that a reader should know of how a case came about.
@@ -402,7 +403,7 @@ func groups(all []article.Evidence, t text, links *linker) []group {
 			case m.Unit == string(measure.Count) || strings.HasSuffix(m.Median, m.Unit):
 				m.Unit = ""
 			}
-			v.Metrics = append(v.Metrics, metric{m, samplesHTML(m.Samples, t)})
+			v.Metrics = append(v.Metrics, metric{m, spreads(m, t), samplesHTML(m.Samples, t)})
 		}
 		for _, k := range sortedKeys(e.Labels) {
 			v.Labels = append(v.Labels, label{k, e.Labels[k]})
@@ -415,12 +416,28 @@ func groups(all []article.Evidence, t text, links *linker) []group {
 	return out
 }
 
+func spreads(m article.EvidenceMetric, t text) []string {
+	var all []string
+	if m.Low != m.High {
+		all = append(all, t.Range+" "+m.Low+" – "+m.High)
+	}
+	if m.Interval != "" {
+		all = append(all, t.Interval+" "+m.Interval)
+	}
+	return all
+}
+
 func samplesHTML(samples []article.ShownSample, t text) template.HTML {
+	if len(samples) == 0 {
+		return ""
+	}
 	var b strings.Builder
+	template.HTMLEscape(&b, []byte(t.Samples))
 	for i, s := range samples {
 		if i > 0 {
-			b.WriteString(" · ")
+			b.WriteString(" ·")
 		}
+		b.WriteByte(' ')
 		template.HTMLEscape(&b, []byte(s.Text))
 		if s.Outlier {
 			b.WriteString("<i>" + template.HTMLEscapeString(t.Outlier) + "</i>")

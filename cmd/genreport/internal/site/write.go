@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"runtime"
+	"sync"
 )
 
 // marker is the file by which Write knows a directory for its own.
@@ -67,18 +70,8 @@ func write(dir string, files map[string][]byte) (err error) {
 	if err := os.WriteFile(filepath.Join(next, marker), []byte(markerText), 0o644); err != nil {
 		return err
 	}
-	made := map[string]bool{} // directories
-	for _, name := range sortedKeys(files) {
-		path := filepath.Join(next, filepath.FromSlash(name))
-		if parent := filepath.Dir(path); !made[parent] {
-			if err := os.MkdirAll(parent, 0o755); err != nil {
-				return err
-			}
-			made[parent] = true
-		}
-		if err := os.WriteFile(path, files[name], 0o644); err != nil {
-			return err
-		}
+	if err := writeFiles(next, files); err != nil {
+		return err
 	}
 	if exists {
 		if err := os.Rename(dir, old); err != nil {
@@ -115,4 +108,29 @@ func ours(dir string) (exists bool, err error) {
 		return false, fmt.Errorf("it holds files that genreport did not generate (no %s in it), and all of them would be lost: choose another directory with --out, or empty this one first", marker)
 	}
 	return true, nil
+}
+
+// writeFiles writes as many files at once as there are cores.
+func writeFiles(dir string, files map[string][]byte) error {
+	names := sortedKeys(files)
+	made := map[string]bool{} // directories
+	for _, name := range names {
+		if parent := path.Dir(name); !made[parent] {
+			if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(parent)), 0o755); err != nil {
+				return err
+			}
+			made[parent] = true
+		}
+	}
+	errs := make([]error, runtime.GOMAXPROCS(0))
+	var all sync.WaitGroup
+	for worker := range errs {
+		all.Go(func() {
+			for i := worker; i < len(names) && errs[worker] == nil; i += len(errs) {
+				errs[worker] = os.WriteFile(filepath.Join(dir, filepath.FromSlash(names[i])), files[names[i]], 0o644)
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
 }
