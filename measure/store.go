@@ -22,6 +22,7 @@ import (
 type Recorded struct {
 	Run     Run
 	Results map[string]Result // by experiment
+	Files   map[string][]byte // as they were read, by name: run.json, EXPERIMENT.json
 }
 
 // Load reads every run in fsys, oldest first. methods gives the current method
@@ -77,11 +78,13 @@ func ReadRun(fsys fs.FS, id string) (Recorded, error) {
 }
 
 func readRun(fsys fs.FS, id string, check func(name string, r Result) error) (Recorded, error) {
-	rec := Recorded{Results: map[string]Result{}}
+	rec := Recorded{Results: map[string]Result{}, Files: map[string][]byte{}}
 	name := path.Join(id, "run.json")
-	if err := readFile(fsys, name, &rec.Run); err != nil {
+	data, err := readFile(fsys, name, &rec.Run)
+	if err != nil {
 		return rec, err
 	}
+	rec.Files["run.json"] = data
 	if rec.Run.ID != id {
 		return rec, fmt.Errorf("%s:1: the run's id is %q, but it is in directory %q", name, rec.Run.ID, id)
 	}
@@ -90,31 +93,34 @@ func readRun(fsys fs.FS, id string, check func(name string, r Result) error) (Re
 		return rec, err
 	}
 	files = slices.DeleteFunc(files, func(name string) bool { return path.Base(name) == "run.json" })
-	results, err := together(files, func(name string) (Result, error) {
-		r, err := loadResult(fsys, name, rec.Run)
+	type loaded struct {
+		Result
+		data []byte
+	}
+	results, err := together(files, func(name string) (loaded, error) {
+		r, data, err := loadResult(fsys, name, rec.Run)
 		if err == nil {
 			err = check(name, r)
 		}
-		return r, err
+		return loaded{r, data}, err
 	})
 	for _, r := range results {
-		rec.Results[r.Experiment] = r
+		rec.Results[r.Experiment], rec.Files[r.Experiment+".json"] = r.Result, r.data
 	}
 	return rec, err
 }
 
-func loadResult(fsys fs.FS, name string, run Run) (Result, error) {
-	var r Result
-	if err := readFile(fsys, name, &r); err != nil {
-		return r, err
+func loadResult(fsys fs.FS, name string, run Run) (r Result, data []byte, err error) {
+	if data, err = readFile(fsys, name, &r); err != nil {
+		return r, nil, err
 	}
 	if want := strings.TrimSuffix(path.Base(name), ".json"); r.Experiment != want {
-		return r, fmt.Errorf("%s:1: holds experiment %q; its name says %q", name, r.Experiment, want)
+		return r, nil, fmt.Errorf("%s:1: holds experiment %q; its name says %q", name, r.Experiment, want)
 	}
 	if r.Run != run.ID || r.Profile != run.Profile {
-		return r, fmt.Errorf("%s:1: belongs to run %s (%s), not to %s (%s)", name, r.Run, r.Profile, run.ID, run.Profile)
+		return r, nil, fmt.Errorf("%s:1: belongs to run %s (%s), not to %s (%s)", name, r.Run, r.Profile, run.ID, run.Profile)
 	}
-	return r, nil
+	return r, data, nil
 }
 
 func checkMethod(name string, r Result, methods map[string]int) error {
@@ -130,21 +136,21 @@ func checkMethod(name string, r Result, methods map[string]int) error {
 }
 
 // readFile reads and validates one file of a run.
-func readFile(fsys fs.FS, name string, v interface{ Validate() error }) error {
+func readFile(fsys fs.FS, name string, v interface{ Validate() error }) ([]byte, error) {
 	data, err := fs.ReadFile(fsys, name)
 	if err != nil {
-		return fmt.Errorf("reading %s: %w", name, err)
+		return nil, fmt.Errorf("reading %s: %w", name, err)
 	}
 	if err = decodeStrict(name, data, v); err == nil {
 		if err = v.Validate(); err == nil {
-			return nil
+			return data, nil
 		}
 		err = fmt.Errorf("%s:1: %w", name, err)
 	}
 	if other := checkVersion(data, v); other != nil {
-		return fmt.Errorf("%s:1: %w", name, other)
+		err = fmt.Errorf("%s:1: %w", name, other)
 	}
-	return err
+	return nil, err
 }
 
 // checkVersion tells of a text that can't be read into v whether it is one of

@@ -95,11 +95,7 @@ func TestGuideExamples(t *testing.T) {
 		for _, p := range m.pages {
 			ids = append(ids, runIDs(p)...)
 		}
-		data, err := resultFiles(os.DirFS(results), ids)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files, err := site.Build(site.Input{Config: site.Config{Title: m.content.Site.Title, Languages: m.content.Site.Languages}, Pages: m.pages, Charts: noCharts{}, Data: data})
+		files, err := site.Build(site.Input{Config: site.Config{Title: m.content.Site.Title, Languages: m.content.Site.Languages}, Pages: m.pages, Charts: noCharts{}, Data: resultFiles(m.data.Runs(), ids)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -140,19 +139,15 @@ func writeCards(dir string, in site.Input) error {
 	return nil
 }
 
-// resultFiles are the files of the given runs.
-func resultFiles(fsys fs.FS, runs []string) (map[string][]byte, error) {
+// resultFiles are the files of the given runs, by path below the results.
+func resultFiles(runs []measure.Recorded, published []string) map[string][]byte {
 	out := map[string][]byte{}
-	for _, id := range runs {
-		files, err := fs.Glob(fsys, path.Join(id, "*.json"))
-		if err != nil {
-			return nil, err
-		}
-		for _, name := range files {
-			if out[name], err = fs.ReadFile(fsys, name); err != nil {
-				return nil, fmt.Errorf("reading results: %w", err)
+	for _, r := range runs {
+		if slices.Contains(published, r.Run.ID) {
+			for name, content := range r.Files {
+				out[path.Join(r.Run.ID, name)] = content
 			}
 		}
 	}
-	return out, nil
+	return out
 }

@@ -193,25 +193,15 @@ func (f *renderFlags) render(s streams, results string, p experiments.Profile) e
 		published = append(published, runIDs(p)...)
 	}
 	if p != experiments.Quick {
-		in.Runs = m.data.Runs()
+		h, err := historyOf(content, m, pages)
+		if err != nil {
+			return usageError{inDir(f.content, err)}
+		}
+		in.Runs, in.Earlier, in.Changes = m.data.Runs(), h.earlier, h.changes
 		for _, r := range in.Runs {
 			published = append(published, r.Run.ID)
 		}
 	}
-	var dataErr error
-	var data sync.WaitGroup
-	data.Go(func() { in.Data, dataErr = dataFiles(os.DirFS(results), published) })
-	var h history
-	if p != experiments.Quick {
-		if h, err = historyOf(content, m, pages); err != nil {
-			err = usageError{inDir(f.content, err)}
-		}
-	}
-	data.Wait()
-	if err := errors.Join(err, dataErr); err != nil {
-		return err
-	}
-	in.Earlier, in.Changes = h.earlier, h.changes
 	took.done("earlier runs", "")
 	drawn, err := charts.DrawAll(figures(in))
 	if err != nil {
@@ -219,6 +209,10 @@ func (f *renderFlags) render(s streams, results string, p experiments.Profile) e
 	}
 	in.Charts = drawn
 	took.done("charts", fmt.Sprintf(" (%d drawn, %d kept)", drawn.Made, drawn.Kept))
+	if in.Data, err = schema.Files(); err != nil {
+		return err
+	}
+	maps.Copy(in.Data, resultFiles(m.data.Runs(), published))
 	if f.cards != "" {
 		if err := writeCards(f.cards, in); err != nil {
 			return err
@@ -258,20 +252,6 @@ func (f *renderFlags) render(s streams, results string, p experiments.Profile) e
 		fmt.Fprintf(s.err, "%d references have no number and read \"not measured\"\n", missing)
 	}
 	return nil
-}
-
-// dataFiles are what is published beside the pages: the files of the runs, and
-// their schemas.
-func dataFiles(results fs.FS, runs []string) (map[string][]byte, error) {
-	files, err := resultFiles(results, slices.Compact(slices.Sorted(slices.Values(runs))))
-	if err != nil {
-		return nil, err
-	}
-	schemas, err := schema.Files()
-	if err == nil {
-		maps.Copy(files, schemas)
-	}
-	return files, err
 }
 
 // figures are those of all pages, as they are drawn.

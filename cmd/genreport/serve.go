@@ -113,11 +113,11 @@ type preview struct {
 	schemas                     map[string][]byte
 
 	// Of the goroutine that makes the site.
-	again     *article.Again // of the results that were read last
-	dataErr   error
-	published map[string][]byte // result files, by path; read once until they change
-	good      []article.Page    // the last ones without an error
-	config    site.Config
+	again   *article.Again // of the results that were read last
+	dataErr error
+	runs    []measure.Recorded
+	good    []article.Page // the last ones without an error
+	config  site.Config
 
 	mu      sync.Mutex
 	shown   shown
@@ -285,10 +285,13 @@ func (p *preview) build(results bool) (map[string][]byte, error) {
 		return nil, errors.Join(errs...)
 	}
 	p.good = pages
-	data, err := p.resultFiles(pages)
-	if err != nil {
-		return nil, errors.Join(append(errs, err)...)
+	// A run that is gone while its last good page is still shown has no files, which site.Build tells.
+	var cited []string
+	for _, page := range pages {
+		cited = append(cited, runIDs(page)...)
 	}
+	data := resultFiles(p.runs, cited)
+	maps.Copy(data, p.schemas)
 	in := site.Input{Config: p.config, Pages: pages, Charts: p.charts, ECharts: p.charts.Script(), Data: data, Tool: version}
 	if p.templates != "" {
 		in.Templates = os.DirFS(p.templates)
@@ -320,7 +323,6 @@ func (p *preview) withGood(pages []article.Page) []article.Page {
 
 // load reads the results. Where one is wrong, those that were read before stay.
 func (p *preview) load() {
-	p.published = map[string][]byte{}
 	var runs []measure.Recorded
 	p.dataErr = nil
 	if _, err := os.Stat(p.results); !errors.Is(err, fs.ErrNotExist) {
@@ -331,34 +333,7 @@ func (p *preview) load() {
 			}
 		}
 	}
-	p.again = article.NewAgain(article.NewData(catalog(), runs, p.profiles))
-}
-
-// resultFiles are those that pages link to. A run that is gone while its last
-// good page is still shown has none, which site.Build tells.
-func (p *preview) resultFiles(pages []article.Page) (map[string][]byte, error) {
-	cited := map[string]bool{}
-	for _, page := range pages {
-		for _, src := range page.Runs {
-			cited[src.Run.ID] = true
-		}
-	}
-	out := maps.Clone(p.schemas)
-	for id := range cited {
-		names, err := fs.Glob(os.DirFS(p.results), path.Join(id, "*.json"))
-		if err != nil {
-			return nil, err
-		}
-		for _, name := range names {
-			if _, ok := p.published[name]; !ok {
-				if p.published[name], err = os.ReadFile(filepath.Join(p.results, filepath.FromSlash(name))); err != nil {
-					return nil, fmt.Errorf("reading results: %w", err)
-				}
-			}
-			out[name] = p.published[name]
-		}
-	}
-	return out, nil
+	p.runs, p.again = runs, article.NewAgain(article.NewData(catalog(), runs, p.profiles))
 }
 
 // messages are the errors that are joined in one, a line or more each.

@@ -15,7 +15,7 @@ import (
 
 // figure is what figure.html shows.
 type figure struct {
-	UI             text
+	UI             *text
 	Words          figureWords
 	ID, Label      string
 	Title, Caption template.HTML
@@ -60,7 +60,7 @@ func wordsOfFigures(lang string) figureWords {
 }
 
 func (b *builder) figure(in *article.Figure, number int, t text, links *linker) (*figure, error) {
-	f := &figure{UI: t, Words: wordsOfFigures(t.Lang), ID: in.ID, Label: fmt.Sprintf(t.Figure, number), Title: in.Title, Caption: in.Caption,
+	f := &figure{UI: &t, Words: wordsOfFigures(t.Lang), ID: in.ID, Label: fmt.Sprintf(t.Figure, number), Title: in.Title, Caption: in.Caption,
 		Table: in.Table, Marked: in.Marked, Command: commandHTML(in.Numbers.Command)}
 	f.TableLabel = t.FigureData + t.Separator + f.Label
 	f.Shortened = in.Numbers.Timed() && len(in.Table.Rows) < len(in.Wide.Categories)

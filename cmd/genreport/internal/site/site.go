@@ -82,6 +82,7 @@ type builder struct {
 	texts       map[string]text
 	pages       map[string]bool // paths of the articles
 	templates   *template.Template
+	buffers     sync.Pool
 	mu          sync.Mutex // of files, while articles are made at once
 	files       map[string][]byte
 	style, icon string // paths
@@ -290,11 +291,16 @@ func (b *builder) sameArticle(slug string) func(lang string) string {
 }
 
 func (b *builder) render(name, path string, data any) error {
-	var out bytes.Buffer
-	if err := b.templates.ExecuteTemplate(&out, name, data); err != nil {
+	out, _ := b.buffers.Get().(*bytes.Buffer) // one that has grown to the size of a page
+	if out == nil {
+		out = &bytes.Buffer{}
+	}
+	defer b.buffers.Put(out)
+	out.Reset()
+	if err := b.templates.ExecuteTemplate(out, name, data); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	b.put(path, out.Bytes())
+	b.put(path, bytes.Clone(out.Bytes()))
 	return nil
 }
 

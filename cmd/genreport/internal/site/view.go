@@ -64,7 +64,7 @@ type block struct {
 
 // output is a sample output: text and tables in turn.
 type output struct {
-	UI            text
+	UI            *text
 	Client, Label string
 	Parts         []part
 }
@@ -90,7 +90,7 @@ type group struct {
 }
 
 type evidence struct {
-	UI      text
+	UI      *text
 	ID      string
 	Labels  []label
 	Metrics []metric
@@ -100,10 +100,14 @@ type evidence struct {
 	Others  string // metrics of the case that only the data has
 }
 
+// metric has what templates show of one: they find the fields of an embedded one
+// by a search.
 type metric struct {
-	article.EvidenceMetric
-	Spreads []string      // how far the samples lie apart
-	Shown   template.HTML // the samples: one by one they would take most of a template's time
+	Name, Description, Unit, Median string
+	Missing                         string // why there is none
+	ClientBound                     bool
+	Spreads                         []string      // how far the samples lie apart
+	Samples                         template.HTML // one by one they would take most of a template's time
 }
 
 // behind is one thing that a reader should know of how a case came about.
@@ -116,7 +120,7 @@ type label struct{ Key, Value string }
 
 // run is where and with what was measured.
 type run struct {
-	UI     text
+	UI     *text
 	ID     string
 	Anchor string // where facts lead that the run tells
 	Rows   []row
@@ -277,7 +281,7 @@ func (l *linker) to(in article.Link) article.Link {
 }
 
 func makeOutput(in article.Output, number int, t text) *output {
-	out := &output{UI: t, Client: in.Client, Label: fmt.Sprint(t.Output, t.Open, number, t.Close)}
+	out := &output{UI: &t, Client: in.Client, Label: fmt.Sprint(t.Output, t.Open, number, t.Close)}
 	for i := 0; i < len(in.Lines); {
 		if len(in.Lines[i].Cells) <= 1 {
 			p := part{Strong: in.Lines[i].Head}
@@ -389,21 +393,22 @@ func groups(all []article.Evidence, t text, links *linker) []group {
 			i = len(out)
 			out = append(out, group{ID: article.EvidenceOf(e.Experiment), Name: e.Experiment})
 		}
-		v := evidence{UI: t, ID: e.ID, Command: commandHTML(e.Command), Data: links.to(e.Data), Behind: behindOf(e, t)}
+		v := evidence{UI: &t, ID: e.ID, Command: commandHTML(e.Command), Data: links.to(e.Data), Behind: behindOf(e, t)}
 		if e.Others > 0 {
 			v.Others = fmt.Sprintf(t.OtherMetrics, e.Others)
 		}
 		for _, m := range e.Metrics {
-			m.Description, _ = words.In(t.Lang, m.Description)
-			m.Missing, _ = words.In(t.Lang, m.Missing)
+			shown := metric{Name: m.Name, Unit: m.Unit, Median: m.Median, ClientBound: m.ClientBound, Spreads: spreads(m, t), Samples: samplesHTML(m.Samples, t)}
+			shown.Description, _ = words.In(t.Lang, m.Description)
+			shown.Missing, _ = words.In(t.Lang, m.Missing)
 			// "18 KiB" says its unit already, and counts have none.
 			switch {
 			case m.Unit == string(measure.PerSecond):
-				m.Unit = "/s"
+				shown.Unit = "/s"
 			case m.Unit == string(measure.Count) || strings.HasSuffix(m.Median, m.Unit):
-				m.Unit = ""
+				shown.Unit = ""
 			}
-			v.Metrics = append(v.Metrics, metric{m, spreads(m, t), samplesHTML(m.Samples, t)})
+			v.Metrics = append(v.Metrics, shown)
 		}
 		for _, k := range sortedKeys(e.Labels) {
 			v.Labels = append(v.Labels, label{k, e.Labels[k]})
@@ -545,7 +550,7 @@ func controlLines(r measure.Run, t text) []string {
 
 func makeRun(s article.Source, t text, links *linker) run {
 	r := s.Run
-	v := run{UI: t, ID: r.ID, Anchor: article.RunID(r.ID)}
+	v := run{UI: &t, ID: r.ID, Anchor: article.RunID(r.ID)}
 	add := func(name string, values ...string) {
 		values = slices.DeleteFunc(values, func(s string) bool { return s == "" })
 		if len(values) > 0 {
