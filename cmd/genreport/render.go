@@ -57,10 +57,14 @@ func renderCommand(_ context.Context, args []string, s streams) error {
 	if err := checkResults(*results); err != nil {
 		return err
 	}
-	// A render is over before it has made much garbage: to collect it early takes a tenth of its time.
-	debug.SetGCPercent(400)
+	// A render is over before it has made much garbage: to collect it takes a tenth of its time.
+	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(min(debug.SetMemoryLimit(-1), garbageLimit))
 	return f.render(s, resultsFor(*results, p), p)
 }
+
+// garbageLimit is the memory, in bytes, below which nothing is collected.
+const garbageLimit = 1 << 30
 
 // checkResults refuses a directory that was named and is not there: the default
 // one may be missing before the first run.
