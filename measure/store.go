@@ -11,11 +11,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
+
+	"genreport/measure/parallel"
 )
 
 // Recorded is a run with the results that were read beside it.
@@ -43,20 +44,23 @@ func Load(fsys fs.FS, methods map[string]int) ([]Recorded, error) {
 		}
 		ids = append(ids, e.Name())
 	}
-	runs, err := together(ids, func(id string) (Recorded, error) { return LoadRun(fsys, id, methods) })
+	runs, err := together(fsys, ids, func(id string) (Recorded, error) { return LoadRun(fsys, id, methods) })
 	slices.SortFunc(runs, func(a, b Recorded) int { return strings.Compare(a.Run.ID, b.Run.ID) })
 	return runs, err
 }
 
 // together does the same to all names at once, since reading a file is work for
 // one core. It gives what was made of those that had no error, in their order.
-func together[T any](names []string, do func(name string) (T, error)) ([]T, error) {
+func together[T any](fsys fs.FS, names []string, do func(name string) (T, error)) ([]T, error) {
 	made, errs := make([]T, len(names)), make([]error, len(names))
-	var all sync.WaitGroup
-	for i, name := range names {
-		all.Go(func() { made[i], errs[i] = do(name) })
+	size := func(i int) int {
+		info, err := fs.Stat(fsys, names[i])
+		if err != nil {
+			return 0 // do tells
+		}
+		return int(info.Size())
 	}
-	all.Wait()
+	parallel.Do(len(names), size, func(i int) { made[i], errs[i] = do(names[i]) })
 	var out []T
 	for i, err := range errs {
 		if err == nil {
@@ -97,7 +101,7 @@ func readRun(fsys fs.FS, id string, check func(name string, r Result) error) (Re
 		Result
 		data []byte
 	}
-	results, err := together(files, func(name string) (loaded, error) {
+	results, err := together(fsys, files, func(name string) (loaded, error) {
 		r, data, err := loadResult(fsys, name, rec.Run)
 		if err == nil {
 			err = check(name, r)

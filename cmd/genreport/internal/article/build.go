@@ -16,6 +16,7 @@ import (
 
 	"genreport/cmd/genreport/internal/number"
 	"genreport/measure"
+	"genreport/measure/parallel"
 	"genreport/measure/stats"
 )
 
@@ -23,11 +24,8 @@ import (
 // turn. An error in one article does not hide those of the others.
 func (c Content) Resolve(d Data) ([]Page, error) {
 	all, errs := make([]Page, len(c.articles)), make([]error, len(c.articles))
-	var wg sync.WaitGroup
-	for i, s := range c.articles {
-		wg.Go(func() { all[i], _, errs[i] = s.resolve(d, s.likely(d)) })
-	}
-	wg.Wait()
+	size := func(i int) int { return len(c.articles[i].body) }
+	parallel.Do(len(c.articles), size, func(i int) { all[i], _, errs[i] = c.articles[i].resolve(d, c.articles[i].likely(d)) })
 	var pages []Page
 	for i, p := range all {
 		if errs[i] == nil {

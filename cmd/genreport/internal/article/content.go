@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"genreport/measure"
+	"genreport/measure/parallel"
 )
 
 // Site is site.yaml: what all pages share.
@@ -116,37 +117,31 @@ func Load(fsys fs.FS) (Content, error) {
 	if err != nil {
 		return c, err
 	}
+	files = slices.DeleteFunc(files, func(name string) bool { return name == "site.yaml" })
+	loaded := make([]loadedArticle, len(files))
+	var asides []source
+	var asidesErr error
+	parallel.Do(len(files)+1, func(int) int { return 1 }, func(i int) {
+		if i < len(files) {
+			loaded[i] = c.loadArticle(fsys, files[i])
+		} else {
+			asides, asidesErr = c.loadAsides(fsys)
+		}
+	})
 	var errs []error
 	taken := map[string]string{} // file by place in its series
-	for _, name := range files {
-		if name == "site.yaml" {
+	for i, name := range files {
+		a := loaded[i]
+		errs = append(errs, a.errs...)
+		if a.words.file == "" { // it could not be read
 			continue
 		}
-		slug := strings.TrimSuffix(name, ".yaml")
-		var shared declared
-		text, words, err := readYAML(fsys, name, &shared)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		if err := shared.validate(c.Site.Languages); err != nil {
-			errs = append(errs, fault{name, words.placeOf(err), err})
-		}
-		place := fmt.Sprintf("%s %d", shared.Series, shared.Number)
+		place := fmt.Sprintf("%s %d", a.shared.Series, a.shared.Number)
 		if other := taken[place]; other != "" {
-			errs = append(errs, fault{name, words.value("number"), fmt.Errorf("%s is number %d of the series %s already", other, shared.Number, shared.Series)})
+			errs = append(errs, fault{name, a.words.value("number"), fmt.Errorf("%s is number %d of the series %s already", other, a.shared.Number, a.shared.Series)})
 		}
 		taken[place] = name
-		errs = append(errs, checkErrata(name, words, shared.Errata, c.Site.Languages)...)
-		for _, lang := range c.Site.Languages {
-			s, err := loadSource(fsys, slug, lang)
-			if err != nil {
-				errs = append(errs, err)
-				continue
-			}
-			s.shared, s.sharedFile, s.sharedText, s.words = shared, name, text, words
-			c.articles = append(c.articles, s)
-		}
+		c.articles = append(c.articles, a.sources...)
 	}
 	for _, lang := range c.Site.Languages {
 		stray, err := fs.Glob(fsys, path.Join(lang, "*.md"))
@@ -160,9 +155,40 @@ func Load(fsys fs.FS) (Content, error) {
 		}
 	}
 	slices.SortStableFunc(c.articles, func(a, b source) int { return a.shared.Number - b.shared.Number })
-	asides, err := c.loadAsides(fsys)
 	c.articles = append(c.articles, asides...)
-	return c, errors.Join(append(errs, err)...)
+	return c, errors.Join(append(errs, asidesErr)...)
+}
+
+// loadedArticle is SLUG.yaml with the Markdown of each language.
+type loadedArticle struct {
+	shared  declared
+	words   placedText
+	sources []source
+	errs    []error
+}
+
+func (c Content) loadArticle(fsys fs.FS, name string) loadedArticle {
+	var a loadedArticle
+	text, words, err := readYAML(fsys, name, &a.shared)
+	if err != nil {
+		a.errs = append(a.errs, err)
+		return a
+	}
+	a.words = words
+	if err := a.shared.validate(c.Site.Languages); err != nil {
+		a.errs = append(a.errs, fault{name, words.placeOf(err), err})
+	}
+	a.errs = append(a.errs, checkErrata(name, words, a.shared.Errata, c.Site.Languages)...)
+	for _, lang := range c.Site.Languages {
+		s, err := loadSource(fsys, strings.TrimSuffix(name, ".yaml"), lang)
+		if err != nil {
+			a.errs = append(a.errs, err)
+			continue
+		}
+		s.shared, s.sharedFile, s.sharedText, s.words = a.shared, name, text, words
+		a.sources = append(a.sources, s)
+	}
+	return a
 }
 
 // Next is the place of another article: in the series of the last, after all.

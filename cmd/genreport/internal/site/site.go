@@ -26,6 +26,7 @@ import (
 	"genreport/cmd/genreport/internal/article"
 	"genreport/cmd/genreport/internal/chart"
 	"genreport/measure"
+	"genreport/measure/parallel"
 	"genreport/templates"
 )
 
@@ -256,18 +257,27 @@ func (b *builder) notFound() error {
 
 // articles are made at once, since each takes one core.
 func (b *builder) articles() error {
-	errs := make([]error, len(b.in.Pages)+len(b.in.Earlier))
-	var all sync.WaitGroup
-	for i, p := range b.in.Pages {
-		all.Go(func() { errs[i] = b.page(p, pagePath(p), "") })
+	for _, p := range b.in.Pages {
 		if !p.Draft {
 			b.listed = append(b.listed, listed{path: pagePath(p), in: inLanguages{same: b.sameArticle(p.Slug)}, changed: measured(p)})
 		}
 	}
-	for i, e := range b.in.Earlier {
-		all.Go(func() { errs[len(b.in.Pages)+i] = b.page(e.Page, e.path(), e.Run) })
+	today, earlier := b.in.Pages, b.in.Earlier
+	errs := make([]error, len(today)+len(earlier))
+	size := func(i int) int {
+		if i < len(today) {
+			return len(today[i].Evidence)
+		}
+		return len(earlier[i-len(today)].Page.Evidence)
 	}
-	all.Wait()
+	parallel.Do(len(errs), size, func(i int) {
+		if i < len(today) {
+			errs[i] = b.page(today[i], pagePath(today[i]), "")
+		} else {
+			e := earlier[i-len(today)]
+			errs[i] = b.page(e.Page, e.path(), e.Run)
+		}
+	})
 	return errors.Join(errs...)
 }
 
