@@ -68,8 +68,7 @@ func Build(in Input) (map[string][]byte, error) {
 	if err := b.prepare(); err != nil {
 		return nil, fmt.Errorf("build the site: %w", err)
 	}
-	steps := []func() error{b.feeds, b.root, b.indexes, b.articles, b.archive, b.notFound, b.forCrawlers}
-	for _, step := range steps {
+	for _, step := range []func() error{b.feeds, b.write, b.forCrawlers} {
 		if err := step(); err != nil {
 			return nil, fmt.Errorf("build the site: %w", err)
 		}
@@ -255,30 +254,50 @@ func (b *builder) notFound() error {
 	}{f, b.lists(path)})
 }
 
-// articles are made at once, since each takes one core.
-func (b *builder) articles() error {
+// write makes the pages, many at once since each takes one core.
+func (b *builder) write() error {
+	today, earlier := b.in.Pages, b.in.Earlier
+	errs := make([]error, len(today)+len(earlier)+1)
+	size := func(i int) int {
+		switch {
+		case i < len(today):
+			return len(today[i].Evidence)
+		case i < len(today)+len(earlier):
+			return len(earlier[i-len(today)].Page.Evidence)
+		}
+		return 1 // all lists
+	}
+	parallel.Do(len(errs), size, func(i int) {
+		switch {
+		case i < len(today):
+			errs[i] = b.page(today[i], pagePath(today[i]), "")
+		case i < len(today)+len(earlier):
+			e := earlier[i-len(today)]
+			errs[i] = b.page(e.Page, e.path(), e.Run)
+		default:
+			errs[i] = b.writeLists()
+		}
+	})
+	return errors.Join(errs...)
+}
+
+// writeLists makes the pages that are no articles, and lists for crawlers all that
+// there are.
+func (b *builder) writeLists() error {
+	for _, step := range []func() error{b.root, b.indexes} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
 	for _, p := range b.in.Pages {
 		if !p.Draft {
 			b.listed = append(b.listed, listed{path: pagePath(p), in: inLanguages{same: b.sameArticle(p.Slug)}, changed: measured(p)})
 		}
 	}
-	today, earlier := b.in.Pages, b.in.Earlier
-	errs := make([]error, len(today)+len(earlier))
-	size := func(i int) int {
-		if i < len(today) {
-			return len(today[i].Evidence)
-		}
-		return len(earlier[i-len(today)].Page.Evidence)
+	if err := b.archive(); err != nil {
+		return err
 	}
-	parallel.Do(len(errs), size, func(i int) {
-		if i < len(today) {
-			errs[i] = b.page(today[i], pagePath(today[i]), "")
-		} else {
-			e := earlier[i-len(today)]
-			errs[i] = b.page(e.Page, e.path(), e.Run)
-		}
-	})
-	return errors.Join(errs...)
+	return b.notFound()
 }
 
 // page writes an article, as today's or as the given earlier run made it.
