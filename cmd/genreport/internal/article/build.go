@@ -444,19 +444,17 @@ func (r *resolver) evidenceOf() []Evidence {
 		if why != "" {
 			continue
 		}
-		for _, g := range r.data.groups(res, k.labels) {
-			e := Evidence{ID: k.anchor, Experiment: k.experiment, Labels: g.labels, Command: inRepository(g.cells[0].Command),
-				Repeats: len(g.cells), TooFew: g.tooFew(res.Metrics), Limits: g.limits(), Added: g.added(), Failed: g.failed(),
-				Data: Link{Href: "data/" + run.ID + "/" + k.experiment + ".json", Text: k.experiment + ".json"}}
-			for _, name := range slices.Sorted(slices.Values(keys(res.Metrics))) {
-				if !slices.Contains(k.metrics, name) {
-					e.Others++
-					continue
-				}
-				e.Metrics = append(e.Metrics, describeMetric(g, name, res.Metrics[name]))
+		e := Evidence{ID: k.anchor, Experiment: k.experiment, Labels: k.labels, Command: inRepository(k.cells[0].Command),
+			Repeats: len(k.cells), TooFew: k.tooFew(res.Metrics), Limits: k.limits(), Added: k.added(), Failed: k.failed(),
+			Data: Link{Href: "data/" + run.ID + "/" + k.experiment + ".json", Text: k.experiment + ".json"}}
+		for _, name := range slices.Sorted(slices.Values(keys(res.Metrics))) {
+			if !slices.Contains(k.metrics, name) {
+				e.Others++
+				continue
 			}
-			out = append(out, e)
+			e.Metrics = append(e.Metrics, describeMetric(k.group, name, res.Metrics[name]))
 		}
+		out = append(out, e)
 	}
 	order := keysInOrder(r.evidence)
 	slices.SortStableFunc(out, func(a, b Evidence) int {

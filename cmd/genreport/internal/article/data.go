@@ -117,9 +117,14 @@ func (d Data) groups(r measure.Result, want measure.Labels) []group {
 		return nil
 	}
 	all, _ := d.cases.LoadOrStore(&r.Cells[0], sync.OnceValue(func() []group { return grouped(r) }))
+	type pair struct{ label, value string }
+	pairs := make([]pair, 0, len(want)) // to walk through a map takes longer than to look up
+	for label, value := range want {
+		pairs = append(pairs, pair{label, value})
+	}
 	var out []group
 	for _, g := range all.(func() []group)() {
-		if g.labels.Match(want) {
+		if !slices.ContainsFunc(pairs, func(p pair) bool { return g.labels[p.label] != p.value }) {
 			out = append(out, g)
 		}
 	}

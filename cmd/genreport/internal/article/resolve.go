@@ -48,9 +48,8 @@ type resolver struct {
 // evidenceKey is a case whose numbers the page shows.
 type evidenceKey struct {
 	experiment string
-	labels     measure.Labels
-	anchor     string
-	metrics    []string // of them; what nobody refers to is in the data
+	group
+	metrics []string // of them; what nobody refers to is in the data
 }
 
 // resolved is what a reference stands for.
@@ -615,7 +614,7 @@ func (r *resolver) cite(experiment string, g group, metrics ...string) string {
 		return k.anchor == g.anchor && maps.Equal(k.labels, g.labels)
 	})
 	if i < 0 {
-		r.evidence = append(r.evidence, evidenceKey{experiment, g.labels, g.anchor, nil})
+		r.evidence = append(r.evidence, evidenceKey{experiment: experiment, group: g})
 		i = len(r.evidence) - 1
 	}
 	key := &r.evidence[i]
