@@ -108,7 +108,8 @@ func (d Data) find(experiment, broker string) (measure.Result, measure.Run, stri
 type group struct {
 	labels measure.Labels
 	cells  []measure.Cell
-	anchor string // of its evidence
+	anchor string    // of its evidence
+	known  *sync.Map // summaries, by metric: references, claims and figures of both languages ask for the same
 }
 
 // groups are the cases of a result that have the labels, in measured order.
@@ -139,7 +140,7 @@ func grouped(r measure.Result) []group {
 		i, there := at[key]
 		if !there {
 			i = len(out)
-			at[key], out = i, append(out, group{labels: c.Labels, anchor: anchorOf(r.Experiment, c.Labels)})
+			at[key], out = i, append(out, group{labels: c.Labels, anchor: anchorOf(r.Experiment, c.Labels), known: &sync.Map{}})
 		}
 		out[i].cells = append(out[i].cells, c)
 	}
@@ -168,15 +169,29 @@ func (g group) samples(metric string) (numbers []float64, reasons []string) {
 // summary is the statistics of a metric, or why there are none. A case with a
 // failed repeat has none: the repeats that remain would be a selection.
 func (g group) summary(metric string) (stats.Summary, string) {
+	known, ok := g.known.Load(metric)
+	if !ok {
+		known, _ = g.known.LoadOrStore(metric, g.summarized(metric))
+	}
+	s := known.(summarized)
+	return s.Summary, s.missing
+}
+
+type summarized struct {
+	stats.Summary
+	missing string
+}
+
+func (g group) summarized(metric string) summarized {
 	numbers, reasons := g.samples(metric)
 	if len(reasons) > 0 {
-		return stats.Summary{}, strings.Join(reasons, "; ")
+		return summarized{missing: strings.Join(reasons, "; ")}
 	}
 	s, err := stats.Summarize(numbers)
 	if err != nil {
-		return stats.Summary{}, err.Error()
+		return summarized{missing: err.Error()}
 	}
-	return s, ""
+	return summarized{Summary: s}
 }
 
 // counts reports whether the metric is shown as a whole number: it has no noise,

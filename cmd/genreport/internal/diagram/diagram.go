@@ -10,6 +10,7 @@ import (
 	"html"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -543,7 +544,7 @@ func measured(s string, size float64) float64 {
 }
 
 func num(x float64) string {
-	s := fmt.Sprintf("%.1f", x)
+	s := strconv.FormatFloat(x, 'f', 1, 64)
 	s = strings.TrimSuffix(s, ".0")
 	if s == "-0" {
 		return "0"
