@@ -79,6 +79,17 @@ func (d *DataDir) Free() (uint64, error) {
 	return disk.Bavail * uint64(disk.Bsize), nil
 }
 
+// InMemory reports whether a directory lies in memory rather than on a disk.
+func InMemory(dir string) (bool, error) {
+	var disk syscall.Statfs_t
+	if err := syscall.Statfs(dir, &disk); err != nil {
+		return false, fmt.Errorf("%s: %w", dir, err)
+	}
+	const tmpfs, ramfs = 0x01021994, 0x858458f6 // statfs(2)
+	kind := uint32(disk.Type)
+	return kind == tmpfs || kind == ramfs, nil
+}
+
 // Remove removes the directory and all in it.
 func (d *DataDir) Remove() error {
 	defer d.lock.Unlock()

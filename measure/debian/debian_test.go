@@ -470,3 +470,20 @@ func TestImagesApart(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
+
+// coreutils' stat names the kind of a file system.
+func TestInMemory(t *testing.T) {
+	for _, dir := range []string{"/dev/shm", t.TempDir(), "/proc", "/"} {
+		out, err := exec.Command("stat", "-f", "-c", "%T", dir).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		kind := strings.TrimSpace(string(out))
+		if got, err := InMemory(dir); err != nil || got != (kind == "tmpfs" || kind == "ramfs") {
+			t.Errorf("%s is %s: in memory %v, %v", dir, kind, got, err)
+		}
+	}
+	if _, err := InMemory(filepath.Join(t.TempDir(), "none")); err == nil {
+		t.Error("no error of a directory that is not there")
+	}
+}

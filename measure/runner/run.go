@@ -176,6 +176,9 @@ func (r *runner) measureAll(ctx context.Context, ready func() error) error {
 			r.warnUser("the pika client can't be had, its cells will fail: " + r.pikaErr.Error())
 		}
 	}
+	if err := r.lookAtDisk(); err != nil {
+		return err
+	}
 	if err := ready(); err != nil {
 		return err
 	}
@@ -595,6 +598,30 @@ func (r *runner) note(clients []measure.Client) {
 			r.noted = r.warn(text) || r.noted
 		}
 	}
+}
+
+// inMemory is the warning of a run whose numbers lack the cost of a disk.
+const inMemory = "the data of brokers and databases is in memory (tmpfs), where writing to disk costs nothing: set TMPDIR to a directory on a disk"
+
+// lookAtDisk warns where servers that are started here would write to memory, as
+// they do below a /tmp that is a tmpfs.
+func (r *runner) lookAtDisk() error {
+	ours := needsDatabase(r.pending) && !r.host.Database.External()
+	for _, label := range r.plan.Brokers {
+		ours = ours || r.host.Specs[label].Suite != ""
+	}
+	if !ours {
+		return nil
+	}
+	dir, err := debian.StateDir()
+	if err != nil {
+		return err
+	}
+	memory, err := debian.InMemory(dir)
+	if memory {
+		r.warn(inMemory)
+	}
+	return err
 }
 
 // warn tells a reader of the run something, once.

@@ -58,6 +58,7 @@ type resolved struct {
 	missing string // why there is none
 	anchor  string // evidence behind it; may be ""
 	said    bool   // text is what a program said, not a number
+	english bool   // on a page in another language
 	mark    string // evidence of the client-bound case in it; "": none is
 	claim   *Claim // whose verdict chose the text
 	given   bool   // nobody measured it
@@ -80,7 +81,11 @@ func (v resolved) html(lang string) template.HTML {
 	if v.anchor == "" {
 		return template.HTML(text)
 	}
-	h := template.HTML(`<a class="n" href="#` + template.HTMLEscapeString(v.anchor) + `">` + text + `</a>`)
+	spoken := "" // by those who read a page aloud
+	if v.english {
+		spoken = ` lang="en"`
+	}
+	h := template.HTML(`<a class="n"` + spoken + ` href="#` + template.HTMLEscapeString(v.anchor) + `">` + text + `</a>`)
 	if v.mark != "" {
 		h += markHTML(lang, v.mark)
 	}
@@ -583,8 +588,8 @@ func (r *resolver) said(known Known, in ref) (resolved, error) {
 	if reason != "" {
 		return r.missCase(in.experiment, c.group, reason, in.name), nil
 	}
-	text, _ = words.In(r.lang, text) // a word of ours; what a tool printed stays
-	return resolved{text: text, anchor: r.cite(in.experiment, c.group), said: true}, nil
+	text, ours := words.In(r.lang, text) // a word of ours; what a tool printed stays
+	return resolved{text: text, anchor: r.cite(in.experiment, c.group), said: true, english: !ours && r.lang != "en"}, nil
 }
 
 // parameter is a size or setting that the experiment used.

@@ -1111,8 +1111,12 @@ func TestSaidInThePagesLanguage(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := textOf(string(p.Blocks[len(p.Blocks)-1].Output.Lines[0].Cells[0])); got != "by: "+want {
+			cell := string(p.Blocks[len(p.Blocks)-1].Output.Lines[0].Cells[0])
+			if got := textOf(cell); got != "by: "+want {
 				t.Errorf("%s: %q, want %q", lang, got, want)
+			}
+			if english := lang == "zh" && want == said; strings.Contains(cell, `lang="en"`) != english {
+				t.Errorf("%s: %q is marked as English, or is not: %s", lang, want, cell)
 			}
 		}
 	}

@@ -215,6 +215,7 @@ var chinese = sync.OnceValue(func() map[string]string {
 
 		// Warnings of a run, and of what kind its machine was.
 		"virtual machine": "虚拟机",
-		"the machine was not steady: the rate of the control load moved by up to # % within the run, more than # %": "机器状态不稳：测量期间对照负载的速率最多变动了 #%，超过 #%",
+		"the data of brokers and databases is in memory (tmpfs), where writing to disk costs nothing: set TMPDIR to a directory on a disk": "broker 和数据库的数据放在内存里（tmpfs），写盘没有代价：请把 TMPDIR 设为磁盘上的目录",
+		"the machine was not steady: the rate of the control load moved by up to # % within the run, more than # %":                        "机器状态不稳：测量期间对照负载的速率最多变动了 #%，超过 #%",
 	}
 })
