@@ -6,6 +6,7 @@ import (
 
 	"genreport/cmd/genreport/internal/words"
 	"genreport/measure/experiments"
+	"genreport/measure/runner"
 )
 
 // What programs say in English and pages show has its Chinese. A new metric
@@ -18,5 +19,8 @@ func TestDescriptionsInChinese(t *testing.T) {
 				t.Errorf("%s/%s: %q has no Chinese: add it to cmd/genreport/internal/words/words.go", e.Name, name, m.Description)
 			}
 		}
+	}
+	if said, ok := words.In("zh", runner.InMemory); !ok || !han.MatchString(said) {
+		t.Errorf("%q has no Chinese", runner.InMemory)
 	}
 }

@@ -600,8 +600,8 @@ func (r *runner) note(clients []measure.Client) {
 	}
 }
 
-// inMemory is the warning of a run whose numbers lack the cost of a disk.
-const inMemory = "the data of brokers and databases is in memory (tmpfs), where writing to disk costs nothing: set TMPDIR to a directory on a disk"
+// InMemory is the warning of a run whose numbers lack the cost of a disk.
+const InMemory = "the data of brokers and databases is in memory (tmpfs), where writing to disk costs nothing: set TMPDIR to a directory on a disk"
 
 // lookAtDisk warns where servers that are started here would write to memory, as
 // they do below a /tmp that is a tmpfs.
@@ -619,7 +619,7 @@ func (r *runner) lookAtDisk() error {
 	}
 	memory, err := debian.InMemory(dir)
 	if memory {
-		r.warn(inMemory)
+		r.warn(InMemory)
 	}
 	return err
 }

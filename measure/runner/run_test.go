@@ -406,5 +406,5 @@ func TestDescribeMachine(t *testing.T) {
 
 // withoutDisk leaves out what this machine's temporary directory is a reason for.
 func withoutDisk(warnings []string) []string {
-	return slices.DeleteFunc(slices.Clone(warnings), func(w string) bool { return w == inMemory })
+	return slices.DeleteFunc(slices.Clone(warnings), func(w string) bool { return w == InMemory })
 }
