@@ -19,12 +19,21 @@ var byteOrderMark = []byte("\xef\xbb\xbf")
 // object are refused, with the file and line.
 func decodeStrict(name string, data []byte, v any) error {
 	data = bytes.TrimPrefix(data, byteOrderMark)
-	options := []jsonv2.Options{jsonv2.RejectUnknownMembers(true)}
-	// To look at every value for a null takes a quarter of the time; those of [Value] are its own to read.
-	if bytes.Count(data, []byte("null")) > bytes.Count(data, []byte(`"value": null`)) {
-		options = append(options, jsonv2.WithUnmarshalers(jsonv2.UnmarshalFromFunc(refuseNull)))
+	strict := jsonv2.RejectUnknownMembers(true)
+	null, within := []byte("null"), 0
+	values := jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, v *Value) error {
+		start := d.InputOffset()
+		err := v.UnmarshalJSONFrom(d)
+		if !v.OK() { // where a null had to be
+			within += bytes.Count(data[start:d.InputOffset()], null)
+		}
+		return err
+	})
+	err := jsonv2.Unmarshal(data, v, strict, jsonv2.WithUnmarshalers(values))
+	if err == nil && bytes.Count(data, null) > within { // To look for them at every value takes a quarter of the time.
+		reflect.ValueOf(v).Elem().SetZero()
+		err = jsonv2.Unmarshal(data, v, strict, jsonv2.WithUnmarshalers(jsonv2.UnmarshalFromFunc(refuseNull)))
 	}
-	err := jsonv2.Unmarshal(data, v, options...)
 	if err == nil {
 		return nil
 	}

@@ -94,30 +94,31 @@ func (v *Value) UnmarshalJSON(data []byte) error {
 // tokens: values are most of what is in result files.
 func (v *Value) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	*v = Value{}
-	start := d.InputOffset()
-	switch kind := d.PeekKind(); kind {
-	case '{':
-		if _, err := d.ReadToken(); err != nil {
+	if d.PeekKind() != '{' {
+		text, err := d.ReadValue()
+		if err != nil {
 			return err
 		}
-		for d.PeekKind() == '"' {
-			if err := v.member(d); err != nil {
-				return err
-			}
+		start := d.InputOffset() - int64(len(text))
+		if text.Kind() == 'n' {
+			return &jsonv2.SemanticError{ByteOffset: start, JSONPointer: d.StackPointer(), Err: errors.New("null is neither a number nor a reason")}
 		}
-		if _, err := d.ReadToken(); err != nil {
+		return &jsonv2.SemanticError{ByteOffset: start, JSONKind: text.Kind(), GoType: reflect.TypeFor[Value]()}
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	start := d.InputOffset() - int64(len("{"))
+	for d.PeekKind() == '"' {
+		if err := v.member(d); err != nil {
 			return err
-		}
-	default:
-		if err := d.SkipValue(); err != nil {
-			return err
-		}
-		if kind != 'n' {
-			return &jsonv2.SemanticError{ByteOffset: start, JSONKind: kind, GoType: reflect.TypeFor[Value]()}
 		}
 	}
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
 	if err := v.validate(); err != nil {
-		return wrongAt(start, "%w", err)
+		return &jsonv2.SemanticError{ByteOffset: start, JSONPointer: d.StackPointer(), Err: err}
 	}
 	return nil
 }
@@ -128,35 +129,34 @@ func (v *Value) member(d *jsontext.Decoder) error {
 	if err != nil {
 		return err
 	}
-	key, start := token.String(), d.InputOffset()
+	key := token.String()
 	if key != "value" && key != "reason" {
-		return &jsonv2.SemanticError{ByteOffset: start, JSONPointer: d.StackPointer(), Err: jsonv2.ErrUnknownName}
+		return &jsonv2.SemanticError{ByteOffset: d.InputOffset(), JSONPointer: d.StackPointer(), Err: jsonv2.ErrUnknownName}
 	}
 	text, err := d.ReadValue()
 	if err != nil {
 		return err
 	}
+	wrong := func(what string) error {
+		return &jsonv2.SemanticError{ByteOffset: d.InputOffset() - int64(len(text)), JSONPointer: d.StackPointer(), Err: fmt.Errorf("it is %s, want %s", text, what)}
+	}
 	switch kind := text.Kind(); {
 	case key == "value" && kind == '0':
 		v.number = string(text)
 		if v.float, err = strconv.ParseFloat(v.number, 64); err != nil {
-			return wrongAt(start, "value %q is not a finite number", text)
+			return wrong("a finite number")
 		}
 	case key == "value" && kind != 'n':
-		return wrongAt(start, "value is the JSON %s %s, want a number", kind, text)
+		return wrong("a number")
 	case key == "reason" && kind == '"':
 		var reason []byte
 		reason, err = jsontext.AppendUnquote(nil, text)
 		v.reason = string(reason)
 		return err
 	case key == "reason":
-		return wrongAt(start, "reason is the JSON %s %s, want a string", kind, text)
+		return wrong("a text")
 	}
 	return nil
-}
-
-func wrongAt(offset int64, format string, a ...any) error {
-	return &jsonv2.SemanticError{ByteOffset: offset, Err: fmt.Errorf(format, a...)}
 }
 
 func (v Value) validate() error {

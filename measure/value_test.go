@@ -129,3 +129,16 @@ func TestValidRunID(t *testing.T) {
 		}
 	}
 }
+
+// An error in a list is told with the line of the value, not of what is before it.
+func TestPlaceInAList(t *testing.T) {
+	var into struct {
+		List []Value `json:"list"`
+	}
+	for _, wrong := range []string{"5", `{"value": "x"}`, "{}", "null", `{"value": 1, "reason": "x"}`} {
+		err := decodeStrict("f.json", []byte("{\"list\": [{\"value\": 1},\n\n"+wrong+"]}"), &into)
+		if err == nil || !strings.HasPrefix(err.Error(), "f.json:3: ") {
+			t.Errorf("%s: %v", wrong, err)
+		}
+	}
+}

@@ -175,11 +175,11 @@ func (f *renderFlags) render(s streams, results string, p experiments.Profile) e
 	opening.Go(func() { charts, chartsErr = chart.Open(f.bundle, drawings()) })
 	m, err := readFiles(f.content, results, p)
 	opening.Wait()
-	if err := errors.Join(err, chartsErr); err != nil {
+	if err != nil {
 		return err
 	}
 	took.done("reading", "")
-	if err := m.resolve(f.content); err != nil {
+	if err := errors.Join(m.resolve(f.content), chartsErr); err != nil {
 		return err
 	}
 	took.done("articles", "")

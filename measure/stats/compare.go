@@ -60,7 +60,7 @@ func Compare(a, b []float64) (Comparison, error) {
 	if !finite(a) || !finite(b) {
 		return Comparison{}, errNotFinite
 	}
-	a, b = slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))
+	a, b = ordered(a), ordered(b)
 	c := Comparison{N1: len(a), N2: len(b), Median1: median(a), Median2: median(b)}
 	c.P = benchmath.AssumeNothing.Compare(benchmath.NewSample(slices.Clone(a), thresholds()), benchmath.NewSample(slices.Clone(b), thresholds())).P
 	c.Enough = smallestP(len(a), len(b)) < Alpha
@@ -73,6 +73,16 @@ func Compare(a, b []float64) (Comparison, error) {
 		c.Interval = true
 	}
 	return c, nil
+}
+
+// ordered is a sorted copy, in which 0 has no sign.
+func ordered(samples []float64) []float64 {
+	out := slices.Clone(samples)
+	for i := range out {
+		out[i] += 0 // -0 + 0 is 0
+	}
+	slices.Sort(out)
+	return out
 }
 
 func thresholds() *benchmath.Thresholds { return &benchmath.Thresholds{CompareAlpha: Alpha} }

@@ -129,6 +129,14 @@ func TestIntervalOfRatio(t *testing.T) {
 			t.Errorf("interval [%v, %v], want [%v, %v]", c.Low, c.High, tt.low, tt.high)
 		}
 	}
+	// By the same count; a zero with a sign is no other.
+	zero := math.Copysign(0, -1)
+	for _, b := range [][]float64{{0, 1, 2, 3, 4, 5}, {zero, 1, 2, 3, 4, 5}} {
+		c, err := Compare([]float64{1, 2, 3, 4, 5, 6}, b)
+		if err != nil || !c.Interval || c.Low != 0.16666666666666666 || c.High != 2.0 || math.Signbit(c.Low) {
+			t.Errorf("%v: %+v, %v", b, c, err)
+		}
+	}
 	same := []float64{7, 7, 7, 7, 7, 7}
 	if c, err := Compare(same, same); err != nil || c.Ratio != 1 || c.Low != 1 || c.High != 1 || c.Differs {
 		t.Errorf("%+v, %v", c, err)

@@ -35,6 +35,7 @@ type Cache struct {
 	script []byte
 	base   []byte // hash of everything but the figure
 	start  func() (*Renderer, error)
+	tidy   sync.Once // when a drawing was made: without, there are no more than before
 }
 
 // unused is for how long a drawing is kept that no page has.
@@ -80,7 +81,10 @@ func (c *Cache) Draw(f *Figure) (Drawing, error) {
 	if err != nil {
 		return Drawing{}, err
 	}
-	d, _, err := c.draw(readied, key, c.start)
+	d, kept, err := c.draw(readied, key, c.start)
+	if !kept { // there is one more than before
+		c.tidy.Do(func() { c.trim(time.Now()) })
+	}
 	return d, err
 }
 
@@ -95,7 +99,6 @@ type drawn struct {
 	once sync.Once
 	Drawing
 	kept bool
-	err  error
 }
 
 // DrawAll draws figures, as many at once as there are cores, each once however often it is among them.
@@ -103,7 +106,7 @@ func (c *Cache) DrawAll(figures []*Figure) (Drawn, error) {
 	out := Drawn{cache: c, all: map[*Figure]*drawn{}}
 	byKey := map[string]*drawn{}
 	var mu sync.Mutex
-	draw := func(f *Figure, start func() (*Renderer, error)) error {
+	draw := func(f *Figure, start func() (*Renderer, error)) (err error) {
 		readied, key, err := c.ready(*f)
 		if err != nil {
 			return err
@@ -115,8 +118,10 @@ func (c *Cache) DrawAll(figures []*Figure) (Drawn, error) {
 		d := byKey[key]
 		out.all[f] = d
 		mu.Unlock()
-		d.once.Do(func() { d.Drawing, d.kept, d.err = c.draw(readied, key, start) })
-		return d.err
+		d.once.Do(func() { // its error is told once, too
+			d.Drawing, d.kept, err = c.draw(readied, key, start)
+		})
+		return err
 	}
 	errs := make([]error, len(figures))
 	var next atomic.Int64
@@ -140,8 +145,8 @@ func (c *Cache) DrawAll(figures []*Figure) (Drawn, error) {
 			out.Made++
 		}
 	}
-	if out.Made > 0 { // there are more than before
-		c.trim(time.Now())
+	if out.Made > 0 {
+		c.tidy.Do(func() { c.trim(time.Now()) })
 	}
 	return out, errors.Join(errs...)
 }

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -227,6 +228,14 @@ func TestDrawAll(t *testing.T) {
 	}
 	if d, err := none.Draw(&other); err != nil || d.SVG == "" {
 		t.Errorf("a figure that was not among all: %v", err)
+	}
+	// What is wrong with many is told once.
+	c.script = []byte("throw new Error('no ECharts')")
+	c.start = func() (*Renderer, error) { return New(c.script) }
+	one, two := lines(), lines()
+	one.Title, two.Title = "other", "other"
+	if _, err := c.DrawAll([]*Figure{&one, &two, &one}); err == nil || strings.Count(err.Error(), "no ECharts") != 1 {
+		t.Errorf("error %v", err)
 	}
 	good, bad := bars(), bars()
 	bad.ID = ""

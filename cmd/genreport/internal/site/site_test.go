@@ -652,6 +652,20 @@ func TestWrite(t *testing.T) {
 	}
 }
 
+func TestWriteTellsOneError(t *testing.T) {
+	files := map[string][]byte{}
+	for i := range 20 {
+		files[fmt.Sprint(i, strings.Repeat("x", 300))] = nil // longer than a name may be
+	}
+	dir := filepath.Join(t.TempDir(), "public")
+	if err := Write(dir, files); err == nil || strings.Count(err.Error(), "too long") != 1 {
+		t.Errorf("%v", err)
+	}
+	if left, err := filepath.Glob(filepath.Join(filepath.Dir(dir), "*")); err != nil || len(left) > 0 {
+		t.Errorf("left: %q, %v", left, err)
+	}
+}
+
 func TestWriteRefusesForeignDirectories(t *testing.T) {
 	dir := t.TempDir()
 	if err := Write(dir, map[string][]byte{"index.html": nil}); err != nil {

@@ -7,8 +7,9 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"runtime"
-	"sync"
+	"sync/atomic"
+
+	"genreport/measure/parallel"
 )
 
 // marker is the file by which Write knows a directory for its own.
@@ -122,15 +123,17 @@ func writeFiles(dir string, files map[string][]byte) error {
 			made[parent] = true
 		}
 	}
-	errs := make([]error, runtime.GOMAXPROCS(0))
-	var all sync.WaitGroup
-	for worker := range errs {
-		all.Go(func() {
-			for i := worker; i < len(names) && errs[worker] == nil; i += len(errs) {
-				errs[worker] = os.WriteFile(filepath.Join(dir, filepath.FromSlash(names[i])), files[names[i]], 0o644)
-			}
-		})
+	var failed atomic.Pointer[error]
+	parallel.Do(len(names), func(i int) int { return len(files[names[i]]) }, func(i int) {
+		if failed.Load() != nil {
+			return
+		}
+		if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(names[i])), files[names[i]], 0o644); err != nil {
+			failed.CompareAndSwap(nil, &err)
+		}
+	})
+	if err := failed.Load(); err != nil {
+		return *err
 	}
-	all.Wait()
-	return errors.Join(errs...)
+	return nil
 }
