@@ -335,10 +335,10 @@ func TestParseReading(t *testing.T) {
 	}
 }
 
-// smoke measures the one case of the experiment that has the labels.
-func smoke(t *testing.T, e Experiment, labels measure.Labels, missing ...string) Sample {
+// smoke measures the one case of the experiment that has the labels, in the
+// environment.
+func smoke(t *testing.T, environment Env, e Experiment, labels measure.Labels, missing ...string) Sample {
 	t.Helper()
-	environment := env(t)
 	for _, c := range slices.Concat(e.Cases(Quick), e.Cases(Standard)) { // those that quick leaves out are as short with its sizes
 		if !c.Labels.Match(labels) {
 			continue
@@ -375,7 +375,7 @@ func between(t *testing.T, s Sample, name string, low, high float64) {
 }
 
 func TestChannelCost(t *testing.T) {
-	s := smoke(t, channelCost(), measure.Labels{"client": "pika", "channels": "1000"})
+	s := smoke(t, env(t), channelCost(), measure.Labels{"client": "pika", "channels": "1000"})
 	// Exactly 4.0 processes a channel, known from 4.0.5 and 4.3.6; others of
 	// the node come and go.
 	between(t, s, "processes", 3992, 4008)
@@ -389,7 +389,7 @@ func TestChannelCost(t *testing.T) {
 
 func TestChannelLimit(t *testing.T) {
 	for client, want := range map[string]string{"pika": "NoFreeChannels", "go": "channel id space exhausted"} {
-		s := smoke(t, channelLimit(), measure.Labels{"client": client, "node": "default", "request": "100"})
+		s := smoke(t, env(t), channelLimit(), measure.Labels{"client": client, "node": "default", "request": "100"})
 		for name, n := range map[string]float64{"offered": 2047, "own": 100, "negotiated": 100, "opened": 100, "listed": 100} {
 			between(t, s, name, n, n)
 		}
@@ -419,7 +419,7 @@ func TestThroughput(t *testing.T) {
 		{connectionThroughput(), measure.Labels{"client": "pika", "connections": "2"}, 10_000},
 	} {
 		t.Run(tt.e.Name+" "+tt.labels.String(), func(t *testing.T) {
-			s := smoke(t, tt.e, tt.labels)
+			s := smoke(t, env(t), tt.e, tt.labels)
 			between(t, s, "rate", 100, 10e6)
 			elapsed := s.Values["elapsed"].Float64()
 			if n := s.Values["rate"].Float64() * elapsed; math.Abs(n-tt.messages) > 0.01 {

@@ -76,7 +76,7 @@ func websocketThroughputWith(set Values) Experiment {
 				}
 				cases = append(cases, Case{
 					Labels:   measure.Labels{"client": "paho", "transport": transport, "qos": "none", "size": "none", "connections": strconv.Itoa(idleConnections)},
-					Estimate: 6500 * time.Millisecond,
+					Estimate: 10500 * time.Millisecond,
 				})
 			}
 			return cases
@@ -184,7 +184,7 @@ func measureMQTT(ctx context.Context, env Env, c Case, uri string, n int, second
 }
 
 // measureIdle opens n connections and reads what the broker takes for them,
-// twice, as channel-cost does.
+// twice, as channel-cost does. What an earlier case left can be 10 MB of messages.
 func measureIdle(ctx context.Context, env Env, c Case, uri string, n int) (Sample, error) {
 	idle := measure.Missing("a case of idle connections publishes nothing")
 	s := Sample{Values: map[string]measure.Value{"rate": idle, "broker_cpu": idle, "client_cpu": idle, "delivered": idle}}
@@ -192,6 +192,9 @@ func measureIdle(ctx context.Context, env Env, c Case, uri string, n int) (Sampl
 		suffix string
 		read   func(context.Context, *broker.Broker) (reading, error)
 	}{{"", readNode}, {"_gc", readCollected}} {
+		if err := sleep(ctx, settle); err != nil {
+			return Sample{}, err
+		}
 		before, err := pass.read(ctx, env.Broker)
 		if err != nil {
 			return Sample{}, err
