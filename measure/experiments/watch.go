@@ -3,6 +3,7 @@ package experiments
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -28,15 +29,21 @@ type memoryWatch struct {
 
 // watchMemory begins with a first reading now.
 func watchMemory(ctx context.Context, b *broker.Broker) *memoryWatch {
+	return watch(ctx, func(ctx context.Context) (measure.Value, map[string]measure.Value) { return readMemory(ctx, b) })
+}
+
+// watch reads at each whole second from now. The seconds that pass while a reading
+// lasts are left out: what is read later belongs to its own second.
+func watch(ctx context.Context, read func(context.Context) (rss measure.Value, parts map[string]measure.Value)) *memoryWatch {
 	ctx, cancel := context.WithCancel(ctx)
 	w := &memoryWatch{cancel: cancel, series: map[string]measure.Series{}}
 	began := time.Now()
 	w.done.Go(func() {
-		for second := 0; ; second++ {
+		for second := 0; ; second = max(second+1, int(math.Ceil(time.Since(began).Seconds()))) {
 			if sleep(ctx, time.Until(began.Add(time.Duration(second)*time.Second))) != nil {
 				return
 			}
-			rss, parts := readMemory(ctx, b)
+			rss, parts := read(ctx)
 			if ctx.Err() != nil {
 				return
 			}
@@ -49,8 +56,7 @@ func watchMemory(ctx context.Context, b *broker.Broker) *memoryWatch {
 	return w
 }
 
-// add records the value of a second. One whose reading took so long that its
-// time had passed is missing.
+// add records the value of a second. The seconds left out before it are missing.
 func (w *memoryWatch) add(second int, name string, v measure.Value) {
 	s, ok := w.series[name]
 	if !ok {

@@ -182,6 +182,32 @@ func (s *stand) stored(t *testing.T, want []uint64) map[uint64]int {
 	}
 }
 
+// arrived waits until n posts are in the table whose numbers are first or higher.
+func (s *stand) arrived(t *testing.T, first uint64, n int) {
+	t.Helper()
+	ctx := within(t, time.Minute)
+	for {
+		ids, err := PostIDs(ctx, s.db.DSN())
+		if err != nil {
+			t.Fatal(err)
+		}
+		there := 0
+		for id := range ids {
+			if id >= first {
+				there++
+			}
+		}
+		if there >= n {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("%d posts from %d on are in the table, want %d", there, first, n)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
 func TestOnRealServers(t *testing.T) {
 	s := startStand(t)
 	for _, mode := range Modes() {
@@ -298,7 +324,7 @@ func testBrokerKilled(t *testing.T, s *stand) {
 	api, async := s.api(t, AsyncConfirm, ""), s.api(t, Async, "")
 	consumer := s.consumer(t, nil)
 	load := send(t, api, 200, 3, 1)
-	time.Sleep(time.Second)
+	s.arrived(t, 1, 120)
 	if err := s.broker.Kill(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -334,7 +360,7 @@ func testDatabaseKilled(t *testing.T, s *stand) {
 	direct, queued := s.api(t, Sync, ""), s.api(t, AsyncConfirm, "")
 	consumer := s.consumer(t, nil)
 	load, straight := send(t, queued, 100, 4, 1), send(t, direct, 100, 4, 10_000)
-	time.Sleep(time.Second)
+	s.arrived(t, 10_000, 60)
 	if err := s.db.Kill(ctx); err != nil {
 		t.Fatal(err)
 	}

@@ -291,7 +291,8 @@ func (r realSite) withoutScripts(t *testing.T) {
 		if got := value[string](t, ctx, `(() => { const e = document.querySelector(":target"); if (!e) return "no target"; const r = e.getBoundingClientRect(); return "#" + e.id + " " + (e.checkVisibility() && r.height > 50 && r.top >= 0 && r.top < innerHeight) })()`); got != to+" true" {
 			t.Errorf("%s: a click on a number that leads to %s ends at %s", name, to, got)
 		}
-		do(t, ctx, chromedp.Navigate(r.address+name), chromedp.Click(chromedp.CSS(`.languages a`)), chromedp.Sleep(200*time.Millisecond))
+		do(t, ctx, chromedp.Navigate(r.address+name), chromedp.Click(chromedp.CSS(`.languages a`)))
+		until(t, ctx, fmt.Sprintf(`location.href !== %q && document.readyState === "complete"`, r.address+name))
 		if got := value[string](t, ctx, `location.href + " " + document.documentElement.lang`); got != r.address+otherLanguage(name)+" "+map[bool]string{true: "en", false: "zh-Hans"}[strings.HasPrefix(name, "zh/")] {
 			t.Errorf("%s: the language switch leads to %s", name, got)
 		}
